@@ -26,6 +26,14 @@ impl Failure {
         self.status()
     }
 
+    /// Whether memory is too small.
+    pub fn is_of_memory(&self) -> bool {
+        match self {
+            Failure::Diagnostic(d) => d.code == Code::OutOfMemory,
+            Failure::File(e) => e.code == FileErrorCode::TooLarge,
+        }
+    }
+
     /// The exit status.
     pub fn status(&self) -> ExitCode {
         ExitCode::from(self.exit_code())

@@ -5,11 +5,11 @@ use crate::dimensions::{Dimensions, dimensions};
 use crate::failure::{Failure, assignment, invalid, suggested};
 use crate::generate::Generator;
 use crate::given::{check_all_given, next, order_of, other_order, twice};
-use crate::lists::{About, List, Listed, files};
+use crate::lists::{About, List, Listed, Readers, files};
 use crate::progress;
 use crate::ranks::{Operand, Ranks};
 use std::collections::BTreeMap;
-use tamis::dist::Distributed;
+use tamis::dist::{Described, Distributed};
 use tamis::notation::Program;
 use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, Storage, Strictness, Values,
@@ -81,9 +81,9 @@ pub fn operands(
     args: &TensorArgs,
     formats: &BTreeMap<String, FormatSpec>,
     dtype: Option<DataType>,
-    ranks: Ranks<'_>,
+    readers: Readers<'_>,
 ) -> Result<Vec<(String, Operand)>, Failure> {
-    let mut lists = files(program, args, ranks)?;
+    let mut lists = files(program, args, readers)?;
     let sizes = sizes(program, args, &lists)?;
     let mut operands = BTreeMap::new();
     for text in &args.generators {
@@ -121,10 +121,17 @@ pub fn operands(
             Listed::Whole(list) => tamis::pack(list, &storage, Duplicates::Sum)
                 .map(Operand::Whole)
                 .map_err(|d| of_operand(d, &name, list, &storage)),
-            Listed::OfRanks { parts, .. } => ranks
-                .each(|comm, rank| Distributed::from_entries(comm, &parts[rank], &storage))
-                .map(Operand::OfRanks)
-                .map_err(|d| Diagnostic { message: format!("{name}: {}", d.message), ..d }),
+            Listed::OfRanks { parts, .. } => match readers {
+                Readers::Ranks(ranks) => ranks,
+                Readers::Disk(_) => Ranks::One,
+            }
+            .each(|comm, rank| Distributed::from_entries(comm, &parts[rank], &storage))
+            .map(Operand::OfRanks)
+            .map_err(|d| Diagnostic { message: format!("{name}: {}", d.message), ..d }),
+            Listed::OnDisk { dims, entries, .. } => {
+                let (dims, stored) = (dims.clone(), Some(*entries as usize));
+                Ok(Operand::OnDisk(Described { dims, storage, stored }))
+            }
         };
         operands.insert(name, packed?);
     }
@@ -199,7 +206,7 @@ pub fn storages(
     formats: &BTreeMap<String, FormatSpec>,
     dtype: Option<DataType>,
 ) -> Result<Known, Failure> {
-    let lists = files(program, args, Ranks::One)?;
+    let lists = files(program, args, Readers::Ranks(Ranks::One))?;
     let sizes = sizes(program, args, &lists)?;
     let dimensions = dimensions(program, &args.dimensions)?;
     let mut known = Known {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use tamis::dist::Distributed;
-use tamis::{Diagnostic, Place, Scalar, Tensor};
+use tamis::{Diagnostic, Place, Scalar, Storage, Tensor};
 use tamis_io::FileError;
 
 /// Prints an object with the version of Tamis, on a line.
@@ -55,14 +55,18 @@ pub fn distributed(name: &str, part: &Distributed) -> Value {
     if let Some(whole) = part.whole() {
         return tensor(name, whole);
     }
-    let storage = part.storage();
+    described(name, part.dims(), part.storage(), part.stored())
+}
+
+/// What a tensor is that is not in memory as a whole.
+pub fn described(name: &str, dims: &[u64], storage: &Storage, stored: usize) -> Value {
     json!({
         "name": name,
-        "dims": part.dims(),
+        "dims": dims,
         "format": storage.format.to_string(),
         "type": storage.datatype.name(),
         "fill": scalar(storage.fill),
-        "nnz": part.stored(),
+        "nnz": stored,
         "bytes": null,
         "value": null,
     })

@@ -23,7 +23,7 @@ use tamis_io::{File, FileError, FileFormat, Header, ReadOptions};
 pub fn files(
     program: &Program,
     args: &TensorArgs,
-    ranks: Ranks<'_>,
+    readers: Readers<'_>,
 ) -> Result<BTreeMap<String, List>, Failure> {
     let mut lists = BTreeMap::new();
     let given = dimensions(program, &args.dimensions)?;
@@ -44,7 +44,7 @@ pub fn files(
         // It may be said for a result alone.
         let otherwise = standard_format(&args.formats);
         let options = ReadOptions { dims, otherwise, ..ReadOptions::default() };
-        let list = read(program, (name, file), order, &options, ranks)?;
+        let list = read(program, (name, file), order, &options, readers)?;
         if lists.insert(name.to_owned(), list).is_some() {
             return Err(twice("-i", name));
         }
@@ -52,8 +52,43 @@ pub fn files(
     Ok(lists)
 }
 
+/// Who reads files.
+#[derive(Clone, Copy)]
+pub enum Readers<'r> {
+    /// Each rank its part of those that can be cut.
+    Ranks(Ranks<'r>),
+    /// What keeps on disk those that are larger than memory.
+    Disk(&'r dyn Disk),
+}
+
+/// What keeps files on disk.
+pub trait Disk {
+    /// What is known of a file that it keeps, the operand of a name and an order; none of one that is read whole.
+    fn keep(
+        &self,
+        name: &str,
+        path: &Path,
+        order: usize,
+        options: &ReadOptions,
+    ) -> Result<Option<Kept>, Failure>;
+}
+
+/// What is known of a file that is kept on disk.
+pub struct Kept {
+    /// The dimension of each mode.
+    pub dims: Vec<u64>,
+    /// How many entries there are.
+    pub entries: u64,
+    /// The type of their values.
+    pub datatype: DataType,
+    /// What the file says about itself before its entries.
+    pub header: Header,
+}
+
 /// Entries before they are stored.
 pub enum Listed {
+    /// Those of a file that is kept on disk.
+    OnDisk { dims: Vec<u64>, entries: u64, datatype: DataType },
     /// All of them.
     Whole(Coordinates),
     /// Those of each rank of this process, and how many all ranks have.
@@ -64,6 +99,7 @@ impl Listed {
     /// The dimension of each mode.
     pub fn dims(&self) -> &[u64] {
         match self {
+            Listed::OnDisk { dims, .. } => dims,
             Listed::Whole(list) => list.dims(),
             Listed::OfRanks { parts, .. } => parts[0].dims(),
         }
@@ -73,12 +109,13 @@ impl Listed {
     pub fn entries(&self) -> u64 {
         match self {
             Listed::Whole(list) => list.vals().len() as u64,
-            Listed::OfRanks { entries, .. } => *entries,
+            Listed::OfRanks { entries, .. } | Listed::OnDisk { entries, .. } => *entries,
         }
     }
 
     fn datatype(&self) -> DataType {
         match self {
+            Listed::OnDisk { datatype, .. } => *datatype,
             Listed::Whole(list) => list.vals().datatype(),
             Listed::OfRanks { parts, .. } => parts[0].vals().datatype(),
         }
@@ -88,7 +125,7 @@ impl Listed {
     pub fn longest_row(&self, storage: &Storage) -> Option<u64> {
         match self {
             Listed::Whole(list) => list.longest_row(&storage.format),
-            Listed::OfRanks { .. } => None,
+            Listed::OfRanks { .. } | Listed::OnDisk { .. } => None,
         }
     }
 }
@@ -167,7 +204,7 @@ fn read(
     (name, file): (&str, &str),
     order: usize,
     options: &ReadOptions,
-    ranks: Ranks<'_>,
+    readers: Readers<'_>,
 ) -> Result<List, Failure> {
     if order == 0
         && let Some(value) = Scalar::parse(file)
@@ -191,12 +228,20 @@ fn read(
         }
     };
     let path = Path::new(file);
-    let (list, header) = match read_in_parts(path, options, ranks)? {
-        Some((parts, entries, header)) => {
+    let (ranks, disk) = match readers {
+        Readers::Ranks(ranks) => (ranks, None),
+        Readers::Disk(disk) => (Ranks::One, Some(disk)),
+    };
+    let kept = disk.map(|disk| disk.keep(name, path, order, options)).transpose()?.flatten();
+    let (list, header) = match (kept, read_in_parts(path, options, ranks)?) {
+        (Some(Kept { dims, entries, datatype, header }), _) => {
+            (Listed::OnDisk { dims, entries, datatype }, header)
+        }
+        (None, Some((parts, entries, header))) => {
             let parts = parts.into_iter().map(shaped).collect::<Result<_, Failure>>()?;
             (Listed::OfRanks { parts, entries }, header)
         }
-        None => {
+        (None, None) => {
             let File { coordinates, header } = progress::read(path, options)?;
             (Listed::Whole(shaped(coordinates)?), header)
         }

@@ -8,6 +8,7 @@
 //! | `args` `names` | the command line; values that shells complete |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
 //! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
+//! | `out_of_core` | `run` part by part, on files that are larger than memory |
 //! | `parts` | files that ranks read in parts |
 //! | `inputs` `lists` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
@@ -35,6 +36,7 @@ mod introduction;
 mod json;
 mod lists;
 mod names;
+mod out_of_core;
 mod parts;
 mod picture;
 mod progress;

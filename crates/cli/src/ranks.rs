@@ -5,7 +5,9 @@ use crate::failure::{Failure, invalid};
 use crate::{json, run};
 use std::io::{self, Write};
 use std::time::Instant;
-use tamis::dist::{self, Communicator, Counted, Distributed, Mpi, agree, on_threads, phase, same};
+use tamis::dist::{
+    self, Communicator, Counted, Described, Distributed, Mpi, agree, on_threads, phase, same,
+};
 use tamis::notation::Program;
 use tamis::{Code, Diagnostic, Kernel, Options, Results, Tensor};
 
@@ -54,6 +56,8 @@ pub enum Operand {
     Whole(Tensor),
     /// What each rank of this process has.
     OfRanks(Vec<Distributed>),
+    /// What is known of one that is kept on disk.
+    OnDisk(Described),
 }
 
 /// The operands of a program by name.
@@ -79,6 +83,7 @@ impl Operands {
                     ranks.each(|comm, _| phase(comm, || Distributed::split(comm, &tensor)))?
                 }
                 Operand::OfRanks(parts) => parts,
+                Operand::OnDisk(_) => unreachable!("ranks keep nothing on disk"),
             };
             of_ranks.iter_mut().zip(parts).for_each(|(all, part)| all.push((name.clone(), part)));
         }

@@ -2,46 +2,99 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
+use crate::lists::Readers;
 use crate::ranks::{Operand, Operands, Ranks, named};
-use crate::{inputs, json, progress};
+use crate::{inputs, json, out_of_core, progress};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, Tensor, Tuned};
+use tamis::notation::Program;
+use tamis::{
+    Backend, Code, Coordinates, Diagnostic, FormatSpec, Kernel, Options, Scalar, Schedule, Storage,
+    Tensor, Tuned,
+};
 use tamis_io::{FileFormat, WriteOptions};
 
-/// Runs the command.
+/// Runs the command; where operands are larger than the memory that an option says, part by part.
 pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     if args.json {
         progress::hide();
     }
-    let program = tamis::notation::parse(&args.expression)?;
-    let schedule = tamis::schedule::parse(&args.schedule)?;
-    let backend = backend(&args.backend)?;
-    let dtype = inputs::datatype(&args.tensors)?;
-    let threads = tamis::threads::set(args.threads)?;
-    inputs::limit_memory(args.memory_limit.as_deref())?;
-    check_times(args.time)?;
-    let formats = inputs::formats(&program, &args.tensors.formats)?;
-    let outputs = outputs(&program, args)?;
+    let request = Request::of(args)?;
+    let may_be_cut = args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune;
+    if !may_be_cut {
+        return whole(args, request, ranks, out);
+    }
+    if out_of_core::is_larger_than_memory(args) {
+        return out_of_core::run(args, request, None, out);
+    }
+    match whole(args, request.clone(), ranks, out) {
+        Err(failure) if failure.is_of_memory() => {
+            out_of_core::run(args, request, Some(failure), out)
+        }
+        outcome => outcome,
+    }
+}
+
+/// What the arguments say.
+#[derive(Clone)]
+pub struct Request {
+    /// The program.
+    pub program: Program,
+    /// The formats of all tensors, by name.
+    pub formats: BTreeMap<String, FormatSpec>,
+    /// How the program is compiled.
+    pub options: Options,
+    /// Results and where they go.
+    pub outputs: Vec<(String, PathBuf)>,
+    /// How many threads there are.
+    pub threads: usize,
+}
+
+impl Request {
+    fn of(args: &RunArgs) -> Result<Request, Failure> {
+        let program = tamis::notation::parse(&args.expression)?;
+        let schedule = tamis::schedule::parse(&args.schedule)?;
+        let backend = backend(&args.backend)?;
+        let datatype = inputs::datatype(&args.tensors)?;
+        let threads = tamis::threads::set(args.threads)?;
+        inputs::limit_memory(args.memory_limit.as_deref())?;
+        check_times(args.time)?;
+        let formats = inputs::formats(&program, &args.tensors.formats)?;
+        let outputs = outputs(&program, args)?;
+        let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
+        let of_result = |(name, _): &(&String, _)| inputs::is_result(&program, name);
+        let results = formats.iter().filter(of_result);
+        let options = Options {
+            results: results.map(|(name, spec)| (name.clone(), spec.clone())).collect(),
+            datatype,
+            dims: dimensions.vars,
+            shapes: dimensions.tensors,
+            schedule,
+            strict: inputs::strictness(&args.tensors),
+            backend,
+            ..Options::default()
+        };
+        Ok(Request { program, formats, options, outputs, threads })
+    }
+}
+
+/// Runs the program on whole operands, or on ranks with parts of them.
+fn whole(
+    args: &RunArgs,
+    request: Request,
+    ranks: Ranks<'_>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let Request { program, formats, mut options, outputs, threads } = request;
+    let (dtype, backend) = (options.datatype, options.backend);
     let start = Instant::now();
     // Tuning runs in this process.
-    let readers = if args.tune { Ranks::One } else { ranks };
+    let readers = Readers::Ranks(if args.tune { Ranks::One } else { ranks });
     let mut operands = inputs::operands(&program, &args.tensors, &formats, dtype, readers)?;
     let operand_seconds = start.elapsed().as_secs_f64();
-    let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
-    let of_result = |(name, _): &(String, _)| inputs::is_result(&program, name);
-    let mut options = Options {
-        results: formats.into_iter().filter(of_result).collect(),
-        datatype: dtype,
-        dims: dimensions.vars,
-        shapes: dimensions.tensors,
-        schedule,
-        strict: inputs::strictness(&args.tensors),
-        backend,
-        ..Options::default()
-    };
     let mut told = vec![];
     if args.tune {
         // Each schedule runs: what is slow is said before.
@@ -76,7 +129,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
 }
 
 /// Whether a result goes to standard output, where nothing else may go then.
-fn writes_standard(outputs: &[(String, PathBuf)]) -> bool {
+pub fn writes_standard(outputs: &[(String, PathBuf)]) -> bool {
     outputs.iter().any(|(_, path)| tamis_io::is_standard(path))
 }
 
@@ -104,7 +157,7 @@ fn warned(
 
 /// The kernel of a program, and how many milliseconds its compilation took.
 fn compiled(
-    program: tamis::notation::Program,
+    program: Program,
     operands: &Operands,
     options: &Options,
 ) -> Result<(Kernel, f64), Diagnostic> {
@@ -259,9 +312,7 @@ impl Report {
         outputs: &[(String, PathBuf)],
     ) -> io::Result<()> {
         for (name, tensor) in results {
-            let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
-            let dims = if dims.is_empty() { "a scalar".to_owned() } else { dims.join(" x ") };
-            writeln!(out, "{name}: {dims}, {} stored, {}", tensor.nnz(), tensor.storage())?;
+            print_head(out, name, tensor.dims(), (tensor.nnz(), tensor.storage()))?;
             match outputs.iter().find(|(n, _)| n == name) {
                 Some((_, path)) => writeln!(out, "  written to {}", path.display())?,
                 None => print_entries(out, tensor)?,
@@ -302,11 +353,35 @@ fn tiers(runs: &[Run]) -> String {
     }
 }
 
+/// What a result is.
+pub fn print_head(
+    out: &mut dyn Write,
+    name: &str,
+    dims: &[u64],
+    (stored, storage): (usize, &Storage),
+) -> io::Result<()> {
+    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+    let dims = if dims.is_empty() { "a scalar".to_owned() } else { dims.join(" x ") };
+    writeln!(out, "{name}: {dims}, {stored} stored, {storage}")
+}
+
 /// The first entries of a tensor, read where they are.
 fn print_entries(out: &mut dyn Write, tensor: &Tensor) -> io::Result<()> {
-    const SHOWN: usize = 8;
     let (stored, first) = (tensor.nnz(), tensor.first_entries(SHOWN));
-    for (place, value) in &first {
+    print_first(out, stored, &first, tensor.sum_of_floats())
+}
+
+/// So many entries are printed.
+pub const SHOWN: usize = 8;
+
+/// The first entries of so many, and the sum of all, where they are floats.
+pub fn print_first(
+    out: &mut dyn Write,
+    stored: usize,
+    first: &[(Vec<u64>, Scalar)],
+    sum: Option<f64>,
+) -> io::Result<()> {
+    for (place, value) in first {
         let place: Vec<String> = place.iter().map(u64::to_string).collect();
         match place.is_empty() {
             true => writeln!(out, "  {value}")?,
@@ -316,16 +391,13 @@ fn print_entries(out: &mut dyn Write, tensor: &Tensor) -> io::Result<()> {
     if stored > first.len() {
         writeln!(out, "  .. {} more", stored - first.len())?;
     }
-    match tensor.sum_of_floats() {
+    match sum {
         Some(sum) if stored > 1 => writeln!(out, "  sum {sum}"),
         _ => Ok(()),
     }
 }
 
-fn outputs(
-    program: &tamis::notation::Program,
-    args: &RunArgs,
-) -> Result<Vec<(String, PathBuf)>, Failure> {
+fn outputs(program: &Program, args: &RunArgs) -> Result<Vec<(String, PathBuf)>, Failure> {
     let mut outputs: Vec<(String, PathBuf)> = vec![];
     for text in &args.outputs {
         let results = program.results();

@@ -66,3 +66,72 @@ fn what_ranks_need_is_printed() {
     let sum = ["explain", "y(j) = A(i,j) * x(i)", "-f", "A=csr", "--emit", "comm"];
     check(&sum, 0, "y: parts of i on each rank, combined by sum in order");
 }
+
+/// A matrix with an entry in about every other column of each row, and its file.
+fn written(name: &str, text: &str) -> String {
+    let file = scratch(name);
+    fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+fn matrix(kind: &str, n: usize) -> String {
+    let mut lines: Vec<String> = vec![];
+    for i in 1..=n {
+        for j in (1..=i).filter(|j| (i * 7 + j * j) % 3 == 0) {
+            lines.push(format!("{i} {j} {}", (i * 31 + j * 17) % 101));
+        }
+    }
+    let count = lines.len();
+    format!("%%MatrixMarket matrix coordinate {kind}\n% c\n{n} {n} {count}\n{}", lines.join("\n"))
+}
+
+#[test]
+fn text_is_read_in_parts() {
+    let files = [
+        ("general.mtx", matrix("real general", 40)),
+        ("symmetric.mtx", matrix("real symmetric", 40)),
+        ("integers.mtx", matrix("integer general", 40)),
+        ("array.mtx", {
+            let values: Vec<String> = (0..40 * 40).map(|n| format!("{}.5", n % 13)).collect();
+            format!("%%MatrixMarket matrix array real general\n40 40\n{}\n", values.join("\n"))
+        }),
+        ("both.mtx", {
+            let head = "%%MatrixMarket matrix coordinate real symmetric\n40 40 3\n";
+            format!("{head}2 1 5\n1 2 5\n40 40 1\n")
+        }),
+        ("plain.tns", "1 1 0.5\n40 2 9007199254740993\n3 40 2\n3 40 0.25\n".to_owned()),
+    ];
+    for (name, text) in files {
+        let input = format!("A={}", written(name, &text));
+        let formats: &[&[&str]] = &[&[], &["-f", "A=csc"], &["-f", "A=coo"], &["-f", "A=dcsr"]];
+        for format in formats {
+            let run = ["run", "C(i,j) = A(i,k) * A(k,j); y(i) = A(i,j)", "-i", &input];
+            let run = [&run[..], format].concat();
+            let one = summary(&run);
+            for ranks in ["2", "3", "16"] {
+                let several = summary(&[&run[..], &["--ranks", ranks]].concat());
+                assert_eq!(several, one, "{name} {format:?} on {ranks} ranks");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bad_line_is_told_once_with_its_place() {
+    let good = matrix("real general", 30);
+    let last = good.lines().count();
+    for (at, bad) in [(9, "1 1"), (last / 2, "31 1 5"), (last, "x")] {
+        let lines: Vec<&str> = good.lines().collect();
+        let text = [&lines[..at - 1], &[bad], &lines[at..]].concat().join("\n");
+        let input = format!("A={}", written("bad.mtx", &text));
+        let run = ["run", "s = A(i,j)", "-i", &input];
+        let alone = tamis(&run);
+        let told = String::from_utf8_lossy(&alone.stderr);
+        assert!(told.contains(&format!("bad.mtx:{at}:")), "{told}");
+        for ranks in ["2", "5"] {
+            let several = tamis(&[&run[..], &["--ranks", ranks]].concat());
+            assert_eq!(several.status.code(), alone.status.code());
+            assert_eq!(several.stderr, alone.stderr, "line {at} on {ranks} ranks");
+        }
+    }
+}

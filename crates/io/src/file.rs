@@ -219,6 +219,6 @@ fn unknown_format(path: &Path) -> FileError {
     }
 }
 
-fn is_gzip_name(path: &Path) -> bool {
+pub(crate) fn is_gzip_name(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"))
 }

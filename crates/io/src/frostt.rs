@@ -31,3 +31,4 @@ mod write;
 pub use read::read_frostt;
 pub(crate) use read::{COMMENTS, Head, largest, read_head, read_source};
 pub use write::write_frostt;
+pub(crate) use write::{write_entries, write_head};

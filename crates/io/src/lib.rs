@@ -23,6 +23,8 @@
 //! |---|---|
 //! | `file` | reading and writing by name |
 //! | `parts` | text files that are read in parts |
+//! | `spill` | entries of a file that is larger than memory, on disk |
+//! | `streamed` | writing entries that come in parts |
 //! | `header` | what a file says of itself |
 //! | `matrix_market` | `.mtx` |
 //! | `rutherford_boeing` | `.rb` and Harwell-Boeing |
@@ -53,6 +55,8 @@ mod progress;
 mod rutherford_boeing;
 mod save;
 mod source;
+mod spill;
+mod streamed;
 mod text;
 mod triangles;
 mod triplets;
@@ -65,5 +69,7 @@ pub use matrix_market::{entries_written, read_matrix_market, write_matrix_market
 pub use parts::{Cut, Found, Part, changed};
 pub use progress::{Progress, progress};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};
+pub use spill::Spill;
+pub use streamed::{is_streamed, write_in_parts};
 pub use tamis_runtime::temporary;
-pub use tamis_runtime::{Bf16, Coordinates, F16, Scalar, Values};
+pub use tamis_runtime::{Bf16, Coordinates, DataType, F16, Scalar, Values};

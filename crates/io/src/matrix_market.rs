@@ -15,4 +15,5 @@ mod write;
 
 pub use read::read_matrix_market;
 pub(crate) use read::{Head, read_head, read_source};
+pub(crate) use write::InParts;
 pub use write::{entries_written, write_matrix_market};

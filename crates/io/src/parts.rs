@@ -23,7 +23,8 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use tamis_runtime::{Coordinates, Values};
+use std::sync::Arc;
+use tamis_runtime::{Coordinates, DataType, Values};
 
 /// What is read of a file.
 pub(crate) enum Scope {
@@ -113,6 +114,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// The entries, with the dimensions and the type of the part.
+    pub(crate) fn into_coordinates(self) -> Coordinates {
+        self.coordinates
+    }
+
     /// How many entries it has in full.
     pub fn entries(&self) -> u64 {
         self.coordinates.vals().len() as u64
@@ -138,10 +144,10 @@ impl Part {
 /// }
 /// # Ok::<(), tamis_io::FileError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cut {
     path: PathBuf,
-    head: Head,
+    head: Arc<Head>,
     /// The first byte of the entries, and how many lines end before it.
     start: u64,
     lines: u64,
@@ -181,17 +187,31 @@ impl Cut {
             return None;
         }
         let (path, start) = (path.to_path_buf(), start as u64);
-        Some(Cut { path, head, start, lines, length: size.checked_sub(start)? })
+        let length = size.checked_sub(start)?;
+        Some(Cut { path, head: Arc::new(head), start, lines, length })
     }
 
     /// What the file says about itself before its entries; those of FROSTT do not tell their kind there.
     pub fn header(&self) -> Header {
-        let mut header = match &self.head {
+        let mut header = match &*self.head {
             Head::Matrix(head) => head.header(),
             Head::Tensor(head) => head.header(&Values::F64(vec![]), 0),
         };
         find_fill(&mut header);
         header
+    }
+
+    /// The name of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many modes the tensor has, and their dimensions where the file says them.
+    pub fn said_dims(&self) -> (usize, Option<Vec<u64>>) {
+        match &*self.head {
+            Head::Matrix(head) => (2, Some(head.dims())),
+            Head::Tensor(head) => (head.order(), head.said_dims().map(<[u64]>::to_vec)),
+        }
     }
 
     /// How many bytes of entries the file has.
@@ -201,7 +221,7 @@ impl Cut {
 
     /// The dimensions of the whole, once all parts were found.
     pub fn dims(&self, all: &Found) -> Vec<u64> {
-        match &self.head {
+        match &*self.head {
             Head::Matrix(head) => head.dims(),
             Head::Tensor(head) => head.dims(&all.largest),
         }
@@ -210,7 +230,7 @@ impl Cut {
     /// Whether parts are read only where it is known what is before them: values of an array, whose coordinates are
     /// not in the file.
     pub fn needs_before(&self) -> bool {
-        matches!(&self.head, Head::Matrix(head) if head.header().layout == Layout::Array)
+        matches!(&*self.head, Head::Matrix(head) if head.header().layout == Layout::Array)
     }
 
     /// Counts lines and entries of a part of an array.
@@ -220,7 +240,7 @@ impl Cut {
     pub fn count(&self, part: usize, parts: usize) -> Result<Found, FileError> {
         let (mut source, _) = self.stretch(part, parts)?;
         let mut chunks = self.chunks(&mut source, None)?;
-        let counted = match &self.head {
+        let counted = match &*self.head {
             Head::Matrix(head) => head.count(&mut chunks),
             Head::Tensor(_) => Ok(0),
         };
@@ -242,7 +262,7 @@ impl Cut {
         let (mut source, is_last) = self.stretch(part, parts)?;
         let mut chunks = self.chunks(&mut source, before)?;
         let scope = Scope::Part { before: before.cloned(), is_last };
-        let read = match &self.head {
+        let read = match &*self.head {
             Head::Matrix(head) => head.entries(&mut chunks, &scope),
             Head::Tensor(head) => head.entries(&mut chunks, &scope),
         };
@@ -255,7 +275,7 @@ impl Cut {
     /// Whether the whole file is what its header says, by what all parts found. Where it is not, one of them fails
     /// when it is read again and told what is before it, with the marks of all.
     pub fn is_sound(&self, all: &Found) -> bool {
-        match &self.head {
+        match &*self.head {
             Head::Matrix(head) => {
                 let Header { stored, field, .. } = head.header();
                 let both = NEGATIVE | ABOVE;
@@ -290,10 +310,41 @@ impl Cut {
     /// When they do not fit in memory.
     pub fn finished(&self, part: Part, all: &Found) -> Result<Coordinates, FileError> {
         let (_, crds, vals) = part.coordinates.into_parts();
-        let cast = self.cast(vals, all.marks);
-        let list = cast
-            .and_then(|vals| Coordinates::new(self.dims(all), crds, vals).map_err(Flaw::of_list));
+        let vals = self.typed(vals, all)?;
+        let list = Coordinates::new(self.dims(all), crds, vals).map_err(Flaw::of_list);
         list.map_err(|flaw| flaw.of_file(&self.path))
+    }
+
+    /// Values of a part in the type that all parts have together.
+    pub(crate) fn typed(&self, vals: Values, all: &Found) -> Result<Values, FileError> {
+        self.cast(vals, all.marks).map_err(|flaw| flaw.of_file(&self.path))
+    }
+
+    /// The type that values of one type have in the whole.
+    pub(crate) fn datatype(&self, own: DataType, all: &Found) -> DataType {
+        match self.wanted(all.marks) {
+            None => own,
+            Some(Wanted::Real) => DataType::F64,
+            Some(Wanted::Signed) => DataType::I64,
+            Some(Wanted::Unsigned) => DataType::U64,
+            Some(Wanted::Complex) => DataType::C128,
+        }
+    }
+
+    /// The type of the values of the whole, where parts may have others.
+    fn wanted(&self, marks: u64) -> Option<Wanted> {
+        let has = |mark: u64| marks & mark != 0;
+        match &*self.head {
+            Head::Matrix(head) if head.header().field == Field::Integer => {
+                Some(if has(ABOVE) { Wanted::Unsigned } else { Wanted::Signed })
+            }
+            Head::Matrix(_) => None,
+            Head::Tensor(_) if has(COMPLEX) => Some(Wanted::Complex),
+            Head::Tensor(_) if has(FRACTION | BEYOND) || !has(EXACT) => Some(Wanted::Real),
+            Head::Tensor(_) if !has(ABOVE) => Some(Wanted::Signed),
+            Head::Tensor(_) if has(NEGATIVE) => Some(Wanted::Real),
+            Head::Tensor(_) => Some(Wanted::Unsigned),
+        }
     }
 
     /// The bytes of a part, and whether the file ends with them.
@@ -321,7 +372,7 @@ impl Cut {
     /// What is told of a part.
     fn found(&self, list: &Coordinates, lines: u64) -> Found {
         let (mut entries, mut marks) = (list.vals().len() as u64, 0);
-        match &self.head {
+        match &*self.head {
             Head::Matrix(head) if head.header().symmetry != Symmetry::General => {
                 let [rows, columns] = list.crds() else { unreachable!("a matrix has two modes") };
                 let mut pairs = rows.iter().zip(columns);
@@ -337,11 +388,11 @@ impl Cut {
             }
             _ => {}
         }
-        let is_typed = match &self.head {
+        let is_typed = match &*self.head {
             Head::Matrix(head) => head.header().field != Field::Integer,
             Head::Tensor(_) => false,
         };
-        let largest = match &self.head {
+        let largest = match &*self.head {
             Head::Matrix(_) => vec![],
             Head::Tensor(_) => frostt::largest(list.crds()),
         };
@@ -353,22 +404,7 @@ impl Cut {
 
     /// Values in the type that all parts have together.
     fn cast(&self, vals: Values, marks: u64) -> Parsed<Values> {
-        let has = |mark: u64| marks & mark != 0;
-        let wanted = match &self.head {
-            Head::Matrix(head) if head.header().field == Field::Integer => {
-                if has(ABOVE) {
-                    Wanted::Unsigned
-                } else {
-                    Wanted::Signed
-                }
-            }
-            Head::Matrix(_) => return Ok(vals),
-            Head::Tensor(_) if has(COMPLEX) => Wanted::Complex,
-            Head::Tensor(_) if has(FRACTION | BEYOND) || !has(EXACT) => Wanted::Real,
-            Head::Tensor(_) if !has(ABOVE) => Wanted::Signed,
-            Head::Tensor(_) if has(NEGATIVE) => Wanted::Real,
-            Head::Tensor(_) => Wanted::Unsigned,
-        };
+        let Some(wanted) = self.wanted(marks) else { return Ok(vals) };
         let whole = |x: f64| number::whole(x).unwrap_or(0);
         Ok(match (wanted, vals) {
             (Wanted::Complex, Values::F64(v)) => Values::C128(others(v, |x| [x, 0.0])?),

@@ -12,15 +12,15 @@ use tamis_runtime::temporary::{Readers, Temporary};
 /// Creates or replaces a file by what `content` writes; if that fails, nothing changes.
 ///
 /// What is not a regular file (a device, a pipe) is written in place, since it cannot be replaced.
-pub(crate) fn save(
+pub(crate) fn save<E: From<FileError>>(
     path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+    content: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
     let refused = |error| not_writable(path, &error);
     if is_standard(path) {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         content(&mut out)?;
-        return out.flush().map_err(refused);
+        return Ok(out.flush().map_err(refused)?);
     }
     // Renaming onto a link would replace the link, not the file it names.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
@@ -39,19 +39,19 @@ pub(crate) fn save(
     fill(file.try_clone().map_err(refused)?, path, content)?;
     // A crash right after the renaming leaves the whole file, too.
     file.sync_all().map_err(refused)?;
-    temporary.rename(&target).map_err(refused)
+    Ok(temporary.rename(&target).map_err(refused)?)
 }
 
 /// Writes a file, until the caller asks for the end.
-fn fill(
+fn fill<E: From<FileError>>(
     file: File,
     path: &Path,
-    content: impl FnOnce(&mut dyn Write) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+    content: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
     let file = Interruptible { file, interrupt: Interrupt::current() };
     let mut out = BufWriter::with_capacity(1 << 16, file);
     content(&mut out)?;
-    out.flush().map_err(|error| not_writable(path, &error))
+    Ok(out.flush().map_err(|error| not_writable(path, &error))?)
 }
 
 /// A file that is written as long as the caller wants it.
@@ -88,7 +88,7 @@ pub(crate) fn check(path: &Path) -> Result<(), FileError> {
 }
 
 /// A temporary file in the folder of another.
-fn beside(target: &Path, readers: Readers) -> io::Result<(Temporary, File)> {
+pub(crate) fn beside(target: &Path, readers: Readers) -> io::Result<(Temporary, File)> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     Temporary::file(folder.unwrap_or(Path::new(".")), readers)
 }

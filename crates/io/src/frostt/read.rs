@@ -112,6 +112,11 @@ impl Head {
         self.bounds.len()
     }
 
+    /// The dimensions that the file says.
+    pub(crate) fn said_dims(&self) -> Option<&[u64]> {
+        self.dims.as_deref()
+    }
+
     /// How many entries the file announces.
     pub(crate) fn announced(&self) -> Option<u64> {
         self.announced

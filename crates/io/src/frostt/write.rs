@@ -29,23 +29,40 @@ fn write_text(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> io::Result<()> {
-    let mut text = Vec::with_capacity(CHUNK * 2);
-    if !coordinates.dims().is_empty() {
-        text.extend_from_slice(b"# dims:");
-        for &dim in coordinates.dims() {
-            text.push(b' ');
-            push_integer(&mut text, dim);
-        }
-        text.push(b'\n');
-        if let Some(fill) = options.fill {
-            write_to(&mut text, format_args!("# {FILL_MARK} {fill}\n"));
-        }
-        for line in options.comments.iter().flat_map(|comment| comment.lines()) {
-            write_to(&mut text, format_args!("# {line}\n"));
-        }
-    } else if coordinates.vals().is_empty() {
-        text.extend_from_slice(b"0\n");
+    write_head(out, coordinates.dims(), options)?;
+    if coordinates.dims().is_empty() && coordinates.vals().is_empty() {
+        return out.write_all(b"0\n");
     }
+    write_entries(out, coordinates)
+}
+
+/// Writes what stands before the entries.
+pub(crate) fn write_head(
+    out: &mut dyn Write,
+    dims: &[u64],
+    options: &WriteOptions,
+) -> io::Result<()> {
+    if dims.is_empty() {
+        return Ok(());
+    }
+    let mut text = b"# dims:".to_vec();
+    for &dim in dims {
+        text.push(b' ');
+        push_integer(&mut text, dim);
+    }
+    text.push(b'\n');
+    if let Some(fill) = options.fill {
+        write_to(&mut text, format_args!("# {FILL_MARK} {fill}\n"));
+    }
+    for line in options.comments.iter().flat_map(|comment| comment.lines()) {
+        write_to(&mut text, format_args!("# {line}\n"));
+    }
+    out.write_all(&text)
+}
+
+/// Writes a line for each entry.
+pub(crate) fn write_entries(out: &mut dyn Write, coordinates: &Coordinates) -> io::Result<()> {
+    let mut text = Vec::with_capacity(CHUNK * 2);
     for entry in 0..coordinates.vals().len() {
         for crd in coordinates.crds() {
             push_integer(&mut text, crd[entry] + 1);

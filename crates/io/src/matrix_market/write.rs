@@ -7,7 +7,7 @@ use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use std::io::Write;
 use std::path::Path;
-use tamis_runtime::{Coordinates, Values};
+use tamis_runtime::{Coordinates, DataType, Values};
 
 /// Writes a matrix as Matrix Market text; `path` names the file in errors.
 ///
@@ -23,12 +23,28 @@ pub fn write_matrix_market(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> Result<(), FileError> {
-    let shape = Shape::of(coordinates, path)?;
+    let shape = Shape::of(coordinates.dims(), path)?;
+    let field = field_name(coordinates.vals());
+    let written = match options.layout {
+        Layout::Coordinate => {
+            let count = entries_written(coordinates, options) as u64;
+            let text = head(&shape, field, Some(count), options);
+            write_entries(out, text, coordinates, &Kept::of(options))
+        }
+        Layout::Array => {
+            let text = head(&shape, field, None, options);
+            write_values(out, text, &shape.dense(coordinates, path)?)
+        }
+    };
+    written.map_err(|error| not_writable(path, &error))
+}
+
+/// What stands before the entries; how many these are, unless that follows from the shape.
+fn head(shape: &Shape, field: &str, count: Option<u64>, options: &WriteOptions) -> Vec<u8> {
     let mut text = Vec::with_capacity(CHUNK * 2);
     let layout = layout_name(options.layout);
-    let kept = Kept::of(options);
-    let field = if kept.values { field_name(coordinates.vals()) } else { "pattern" };
-    let symmetry = kept.symmetry;
+    let Kept { symmetry, values } = Kept::of(options);
+    let field = if values { field } else { "pattern" };
     write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} {symmetry}\n"));
     if let Some(fill) = options.fill {
         write_to(&mut text, format_args!("% {FILL_MARK} {fill}\n"));
@@ -37,18 +53,50 @@ pub fn write_matrix_market(
         write_to(&mut text, format_args!("% {line}\n"));
     }
     write_to(&mut text, format_args!("{} {}", shape.rows, shape.columns));
-    let written = match options.layout {
-        Layout::Coordinate => {
-            let count = entries_written(coordinates, options);
-            write_to(&mut text, format_args!(" {count}\n"));
-            write_entries(out, text, coordinates, &kept)
+    match count {
+        Some(count) => write_to(&mut text, format_args!(" {count}\n")),
+        None => text.push(b'\n'),
+    }
+    text
+}
+
+/// Entries that come in parts.
+pub(crate) struct InParts {
+    shape: Shape,
+    options: WriteOptions,
+    field: &'static str,
+    count: u64,
+}
+
+impl InParts {
+    /// None yet, of a tensor of these dimensions and this type of values.
+    pub(crate) fn new(
+        dims: &[u64],
+        datatype: DataType,
+        options: &WriteOptions,
+        path: &Path,
+    ) -> Result<InParts, FileError> {
+        let field = field_name(&Values::empty(datatype));
+        Ok(InParts { shape: Shape::of(dims, path)?, options: options.clone(), field, count: 0 })
+    }
+
+    /// Writes a line for each entry.
+    pub(crate) fn add(
+        &mut self,
+        out: &mut dyn Write,
+        coordinates: &Coordinates,
+    ) -> std::io::Result<()> {
+        self.count += entries_written(coordinates, &self.options) as u64;
+        if is_wide(coordinates.vals()) {
+            self.field = field_name(coordinates.vals());
         }
-        Layout::Array => {
-            text.push(b'\n');
-            write_values(out, text, &shape.dense(coordinates, path)?)
-        }
-    };
-    written.map_err(|error| not_writable(path, &error))
+        write_entries(out, Vec::with_capacity(CHUNK * 2), coordinates, &Kept::of(&self.options))
+    }
+
+    /// What stands before all of them.
+    pub(crate) fn head(&self) -> Vec<u8> {
+        head(&self.shape, self.field, Some(self.count), &self.options)
+    }
 }
 
 /// How many entries of a list a file holds: of a symmetric matrix, those of one triangle.
@@ -91,12 +139,12 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(coordinates: &Coordinates, path: &Path) -> Result<Shape, FileError> {
-        match *coordinates.dims() {
+    fn of(dims: &[u64], path: &Path) -> Result<Shape, FileError> {
+        match *dims {
             [] => Ok(Shape { rows: 1, columns: 1 }),
             [rows] => Ok(Shape { rows, columns: 1 }),
             [rows, columns] => Ok(Shape { rows, columns }),
-            _ => Err(FileError::order(path, FileFormat::MatrixMarket, coordinates.dims().len())),
+            _ => Err(FileError::order(path, FileFormat::MatrixMarket, dims.len())),
         }
     }
 

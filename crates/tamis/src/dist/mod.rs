@@ -25,7 +25,7 @@ mod wire;
 
 pub(crate) use fetch::Requests;
 pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
-pub use tasks::{Described, Pieces, Tasks};
+pub use tasks::{Described, Pieces, Tasks, piece};
 pub use tensor::Distributed;
 
 use crate::Results;

@@ -9,18 +9,22 @@
 //! loop on tensors that are as small as its interval, compiled once for the sizes of the whole: what an iteration
 //! computes is the same, unless the program sees where it is.
 
+use super::tensor::{of_rows, packed, rows_of, within};
 use crate::Kernel;
 use crate::binding::Values;
 use crate::kernel::Options;
 use crate::operand::{Given, Operand, operand};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use tamis_core::cin::{self, Role};
 use tamis_core::format::{LevelMap, Storage};
 use tamis_core::level::{BITMAP, COMPRESSED, DENSE, SINGLETON};
 use tamis_core::notation::{self, Expr};
-use tamis_core::plan::distribution::{Distribution, Need, Part, distribution};
+use tamis_core::plan::distribution::{Distribution, Need, Part, cut_mode, distribution, is_rows};
+use tamis_core::steps;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, Mode, TensorId};
+use tamis_runtime::{Coordinates, Tensor};
 
 /// An operand that is not there yet.
 #[derive(Clone, Debug)]
@@ -128,6 +132,40 @@ impl Tasks {
         let pieces = pieces(&kernel, options, &binding.dims);
         Ok(Tasks { dims, storage, pieces, kernel })
     }
+
+    /// What is going to be slow, as [`Kernel::warnings`] has it.
+    ///
+    /// # Errors
+    /// When the operands are not those of the kernel.
+    pub fn warnings(&self, operands: &[(&str, Described)]) -> Result<Vec<Diagnostic>, Diagnostic> {
+        let operands: Vec<(&str, &Described)> = operands.iter().map(|(n, d)| (*n, d)).collect();
+        self.kernel.warned(&operands, steps::FLOOR)
+    }
+}
+
+/// An interval of a mode of a tensor, as a tensor of its own.
+///
+/// # Errors
+/// When it does not fit in memory.
+///
+/// ```
+/// let x = tamis::Tensor::dense(&[4, 2], (0..8).map(f64::from).collect())?;
+/// let rows = tamis::dist::piece(&x, 0, 1..3)?;
+/// assert_eq!((rows.dims(), rows.values::<f64>()?), (&[2, 2][..], &[2.0, 3.0, 4.0, 5.0][..]));
+/// # Ok::<(), tamis::Diagnostic>(())
+/// ```
+pub fn piece(tensor: &Tensor, mode: usize, interval: Range<u64>) -> Result<Tensor, Diagnostic> {
+    let storage = tensor.storage();
+    let mut dims = tensor.dims().to_vec();
+    dims[mode] = interval.end - interval.start;
+    if is_rows(&storage.format) && cut_mode(&storage.format).0 == mode {
+        let rows = rows_of(tensor, interval);
+        return of_rows(&dims, storage, [(0, rows.as_bytes())].into_iter());
+    }
+    let list = within(&tensor.to_coordinates()?, mode, interval.clone())?;
+    let (_, mut crds, vals) = list.into_parts();
+    crds[mode].iter_mut().for_each(|at| *at -= interval.start);
+    packed(&Coordinates::new(dims, crds, vals)?, storage)
 }
 
 /// What each task needs, or why there is one.

@@ -1,0 +1,133 @@
+//! `tamis run --memory-limit` on files that are larger than memory writes what a run in memory does.
+
+mod support;
+
+use std::fmt::Write;
+use std::fs;
+use support::{check, scratch, tamis};
+
+/// A matrix by columns, as Matrix Market files mostly are, of so many rows with about as many entries as columns in each
+/// hundred.
+fn matrix(kind: &str, n: u64, every: u64) -> String {
+    let first = |j: u64| if kind.ends_with("symmetric") { j } else { 1 };
+    let entries = |j: u64| (first(j)..=n).filter(move |i| (i * 131 + j * j * 7) % every == 0);
+    let count: usize = (1..=n).map(|j| entries(j).count()).sum();
+    let mut text = format!("%%MatrixMarket matrix coordinate {kind}\n{n} {n} {count}\n");
+    for j in 1..=n {
+        for i in entries(j) {
+            let _ = writeln!(text, "{i} {j} {}.{}", i % 19, j % 7);
+        }
+    }
+    text
+}
+
+fn tensor(n: u64, count: u64) -> String {
+    let line = |e: u64| (e * 7919 % n + 1, e * 104_729 % n + 1, e * 1_299_709 % n + 1, e % 23);
+    let mut text = String::new();
+    for (i, j, k, value) in (0..count).map(line) {
+        let _ = writeln!(text, "{i} {j} {k} {value}.25");
+    }
+    text
+}
+
+fn input(name: &str, text: &str) -> String {
+    let file = scratch(name);
+    fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+/// The same is written under a limit that is smaller than the operands, in parts.
+fn same(program: &str, operands: &[&str], result: &str, limit: &str) {
+    for file in [format!("{result}.tns"), format!("{result}.mtx"), format!("{result}.tns.gz")] {
+        let (whole, parts) = (scratch(&format!("whole-{file}")), scratch(&format!("parts-{file}")));
+        let is_tensor = program.starts_with(&format!("{result}(i,j,k)"));
+        if is_tensor && file.ends_with("mtx") {
+            continue;
+        }
+        let [to_whole, to_parts] =
+            [&whole, &parts].map(|file| format!("{result}={}", file.display()));
+        let run = [&["run", program][..], operands].concat();
+        check(&[&run[..], &["-o", &to_whole]].concat(), 0, "written to");
+        let limited = ["-o", &to_parts, "--memory-limit", limit];
+        check(&[&run[..], &limited].concat(), 0, "ran part by part");
+        // Compressed bytes depend on where the text is cut.
+        let [entries, expected] = [&parts, &whole].map(|file| tamis_io::read(file).unwrap());
+        assert_eq!(entries, expected, "{program} {operands:?}");
+        if !file.ends_with("gz") {
+            assert!(fs::read(&parts).unwrap() == fs::read(&whole).unwrap(), "{program}");
+        }
+    }
+    let [whole, parts] = [&[][..], &["--memory-limit", limit]].map(|limit| {
+        let output = tamis(&[&["run", program][..], operands, limit].concat());
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert_eq!(parts[..parts.len() - 1], whole[..whole.len() - 1], "{program} {operands:?}");
+}
+
+#[test]
+fn products_of_large_matrices_are_the_same() {
+    let a = format!("A={}", input("a.mtx", &matrix("real general", 3000, 97)));
+    let b = format!("B={}", input("b.mtx", &matrix("real general", 3000, 1511)));
+    let s =
+        format!("A={}", input("s.mtx", &matrix("real symmetric", 3000, 197).replace("\n", "\n")));
+    let spmv = "y(i) = A(i,j) * x(j)";
+    same(spmv, &["-i", &a, "-g", "x=dense"], "y", "1500K");
+    same(spmv, &["-i", &a, "-g", "x=dense", "-f", "A=dcsr"], "y", "1500K");
+    same("C(i,j) = A(i,k) * B(k,j)", &["-i", &a, "-i", &b], "C", "1500K");
+    same("Y(i,j) = A(i,k) * X(k,j)", &["-i", &a, "-g", "X=3000x3:dense"], "Y", "1500K");
+    let factors = ["-i", &a, "-g", "X=3000x4:dense", "-g", "Y=3000x4:dense:1"];
+    same("D(i,j) = A(i,j) * X(i,k) * Y(j,k)", &factors, "D", "1500K");
+    same(spmv, &["-i", &s, "-g", "x=dense"], "y", "1500K");
+}
+
+#[test]
+fn products_of_large_tensors_are_the_same() {
+    let b = format!("B={}", input("b.tns", &tensor(500, 120_000)));
+    let factors = ["-i", &b, "-g", "C=500x4:dense", "-g", "D=500x4:dense:1"];
+    same("A(i,r) = B(i,j,k) * C(j,r) * D(k,r)", &factors, "A", "2M");
+    same("T(i,j,k) = 2 * B(i,j,k)", &["-i", &b], "T", "2M");
+}
+
+#[test]
+fn what_is_not_run_in_parts_says_why() {
+    let a = format!("A={}", input("c.mtx", &matrix("real general", 2000, 31)));
+    let limited = |program: &str, more: &[&str], expected: &str| {
+        let run = ["run", program, "-i", &a, "--memory-limit", "2M"];
+        check(&[&run[..], more].concat(), 1, expected);
+    };
+    let sum = "what parts of its outermost loop add up would have to be combined";
+    limited("y(j) = A(i,j) * x(i)", &["-g", "x=2000:dense"], sum);
+    limited("C(i,j) = A(i,k) * A(k,j)", &[], "give it a second name where it is read as a whole");
+    limited("B(i,j) = A(i,j) * 2; y(i) = B(i,j)", &[], "the program has 2 kernels");
+    let npz = format!("y={}", scratch("y.npz").display());
+    let spmv = "y(i) = A(i,j) * x(j)";
+    limited(spmv, &["-g", "x=2000:dense", "-o", &npz], "would be written as a whole");
+    assert!(!scratch("y.npz").exists());
+    let timed = ["-g", "x=2000:dense", "--time", "3"];
+    check(
+        &[&["run", spmv, "-i", &a, "--memory-limit", "2M"][..], &timed].concat(),
+        2,
+        "such runs are not timed",
+    );
+}
+
+#[test]
+fn flaws_of_large_files_are_told_as_ever() {
+    let good = matrix("real general", 2000, 31);
+    let lines: Vec<&str> = good.lines().collect();
+    for (at, bad) in [(lines.len() / 2, "1 2001 5"), (lines.len() - 1, "1 x 5"), (lines.len(), "")]
+    {
+        let text = [&lines[..at - 1], &[bad], &lines[at..]].concat().join("\n");
+        let a = format!("A={}", input("bad.mtx", &text));
+        let y = scratch("kept.tns");
+        fs::write(&y, "# dims: 1\n").unwrap();
+        let to = format!("y={}", y.display());
+        let run = ["run", "y(i) = A(i,j) * x(j)", "-i", &a, "-g", "x=2000:dense", "-o", &to];
+        let whole = tamis(&run);
+        let parts = tamis(&[&run[..], &["--memory-limit", "2M"]].concat());
+        assert_eq!(whole.status.code(), Some(1));
+        assert_eq!(String::from_utf8(parts.stderr), String::from_utf8(whole.stderr));
+        assert_eq!(fs::read(&y).unwrap(), b"# dims: 1\n", "what was there stays");
+    }
+}

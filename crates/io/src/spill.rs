@@ -1,0 +1,326 @@
+//! Entries of a file that is larger than memory: read once, and kept on disk so that those of an interval of
+//! coordinates are found at once.
+//!
+//! ```text
+//! a run for each part of the file:  entries by intervals of one mode, in the order of the file within each
+//! rows 0..4096 of all runs:         the entries of these rows, in the order of the file where that matters
+//! ```
+//!
+//! Runs are columns of numbers in a temporary file (distribution sort; Knuth, The Art of Computer Programming 3,
+//! 5.4), which goes when it is dropped.
+
+use crate::error::{FileError, FileErrorCode, Flaw};
+use crate::parts::{Cut, Found};
+use crate::save::not_writable;
+use crate::source::not_readable;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use tamis_runtime::budget::{self, Reservation};
+use tamis_runtime::temporary::{Readers, Temporary};
+use tamis_runtime::{Coordinates, DataType, Values};
+
+/// A run has at most so many intervals, as a power of two.
+const INTERVALS: u32 = 14;
+/// So many entries are written at once.
+const BATCH: usize = 1 << 13;
+/// Bytes that a part of the file has at least and at most.
+const LEAST: u64 = 1 << 14;
+const MOST: u64 = 1 << 28;
+/// A part of the file is at most this part of the memory: lists take several times the text, and one part is read
+/// while another one is sorted.
+const PART: u64 = 24;
+
+/// A file's entries on disk.
+#[derive(Debug)]
+pub struct Spill {
+    cut: Cut,
+    all: Found,
+    mode: usize,
+    temporary: Temporary,
+    file: File,
+    at: u64,
+    runs: Vec<Run>,
+    entries: u64,
+}
+
+/// Entries of a part of the file.
+#[derive(Debug)]
+struct Run {
+    at: u64,
+    count: usize,
+    /// Bits of a coordinate below the number of its interval.
+    shift: u32,
+    /// Where the entries of each interval begin.
+    begins: Vec<u32>,
+    /// Bytes of a coordinate, by mode.
+    widths: Vec<usize>,
+    datatype: DataType,
+    /// Keeps `begins` counted.
+    _counted: Reservation,
+}
+
+impl Spill {
+    /// Reads a file and keeps its entries in a folder, by their coordinates of a mode. Memory for so many bytes is
+    /// used meanwhile, for the most part.
+    ///
+    /// # Errors
+    /// When the file is not what its format demands or stores both sides of a symmetric matrix, which are compared as
+    /// a whole; or the folder has no room.
+    pub fn read(cut: Cut, mode: usize, memory: u64, folder: &Path) -> Result<Spill, FileError> {
+        let refused = |error| not_writable(folder, &error);
+        let (temporary, file) = Temporary::file(folder, Readers::User).map_err(refused)?;
+        let parts = cut.bytes().div_ceil((memory / PART).clamp(LEAST, MOST)).max(1) as usize;
+        let (runs, all) = (vec![], Found::default());
+        let mut spill = Spill { cut, all, mode, temporary, file, at: 0, runs, entries: 0 };
+        spill.all = thread::scope(|scope| {
+            let (send, receive) = sync_channel(0);
+            let (cut, path) = (spill.cut.clone(), spill.cut.path().to_path_buf());
+            // Reads a part while the one before is sorted and written.
+            let reading = move || {
+                let mut all = Found::default();
+                for part in 0..parts {
+                    let part = cut.read(part, parts, Some(&all))?;
+                    all.join(&part.found);
+                    if send.send(part.into_coordinates()).is_err() {
+                        break;
+                    }
+                }
+                match cut.is_sound(&all) {
+                    true => Ok(all),
+                    false => Err(cut.flaw(parts, &all)),
+                }
+            };
+            let reader = thread::Builder::new().spawn_scoped(scope, reading);
+            let reader = reader.map_err(|error| no_thread(&path, &error))?;
+            let added = receive.iter().try_for_each(|list| spill.add(&list));
+            drop(receive);
+            let read = reader.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+            added.and(read)
+        })?;
+        match spill.cut.is_two_sided(&spill.all) {
+            true => Err(two_sided(spill.cut.path())),
+            false => Ok(spill),
+        }
+    }
+
+    /// The dimensions of the tensor.
+    pub fn dims(&self) -> Vec<u64> {
+        self.cut.dims(&self.all)
+    }
+
+    /// The mode by whose coordinates entries are found.
+    pub fn mode(&self) -> usize {
+        self.mode
+    }
+
+    /// How many entries there are, of a symmetric matrix in full.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The type of the values.
+    pub fn datatype(&self) -> DataType {
+        let first = self.runs.first().map_or(DataType::F64, |run| run.datatype);
+        self.cut.datatype(first, &self.all)
+    }
+
+    /// Intervals begin at multiples of this, a power of two.
+    pub fn step(&self) -> u64 {
+        1 << self.runs.iter().map(|run| run.shift).max().unwrap_or(0)
+    }
+
+    /// How many entries each interval has that begins at a multiple of a size, itself one of [`Spill::step`].
+    pub fn weights(&self, size: u64) -> Vec<u64> {
+        let mut weights = vec![0; self.dims()[self.mode].div_ceil(size) as usize];
+        for run in &self.runs {
+            for (interval, ends) in run.begins.windows(2).enumerate() {
+                let at = ((interval as u64) << run.shift) / size;
+                weights[at as usize] += u64::from(ends[1] - ends[0]);
+            }
+        }
+        weights
+    }
+
+    /// The entries of an interval, whose ends are multiples of [`Spill::step`] or the end of the dimension, as a
+    /// tensor of their own: coordinates of the mode count from its begin.
+    ///
+    /// # Errors
+    /// When they do not fit in memory, or cannot be read.
+    pub fn list(&self, interval: Range<u64>) -> Result<Coordinates, FileError> {
+        let mut dims = self.dims();
+        dims[self.mode] = interval.end - interval.start;
+        let found: Vec<(&Run, Range<usize>)> =
+            self.runs.iter().map(|run| (run, run.range(&interval))).collect();
+        let count: usize = found.iter().map(|(_, range)| range.len()).sum();
+        let datatype = self.datatype();
+        let bytes = count as f64 * (8 * dims.len() + datatype.size()) as f64;
+        budget::check("a part of the file", bytes, budget::SMALLER_RESULT)
+            .map_err(|told| Flaw::of_memory(told).of_file(self.cut.path()))?;
+        let mut crds: Vec<Vec<u64>> = dims.iter().map(|_| Vec::with_capacity(count)).collect();
+        let mut vals = Values::empty(datatype);
+        for (run, range) in found.into_iter().filter(|(_, range)| !range.is_empty()) {
+            for (mode, crds) in crds.iter_mut().enumerate() {
+                let first = if mode == self.mode { interval.start } else { 0 };
+                self.coordinates(run, mode, &range, |at| crds.push(at - first))?;
+            }
+            let mut own = Values::empty(run.datatype);
+            own.extend_bytes(&self.bytes(run.values(), run.datatype.size(), &range)?);
+            vals.extend_bytes(self.cut.typed(own, &self.all)?.as_bytes());
+        }
+        let list = Coordinates::new(dims, crds, vals);
+        list.map_err(|told| Flaw::of_list(told).of_file(self.cut.path()))
+    }
+
+    /// Keeps the entries of the next part of the file.
+    fn add(&mut self, list: &Coordinates) -> Result<(), FileError> {
+        let crds = &list.crds()[self.mode];
+        let count = crds.len();
+        let Some(&largest) = crds.iter().max() else { return Ok(()) };
+        let shift = (u64::BITS - largest.leading_zeros()).saturating_sub(INTERVALS);
+        let mut begins = vec![0u32; (largest >> shift) as usize + 2];
+        crds.iter().for_each(|&at| begins[(at >> shift) as usize + 1] += 1);
+        for interval in 1..begins.len() {
+            begins[interval] += begins[interval - 1];
+        }
+        let width = |crds: &Vec<u64>| match crds.iter().max() {
+            Some(&largest) if largest > u64::from(u32::MAX) => 8,
+            _ => 4,
+        };
+        let (mut counted, mut sorted) = (Reservation::default(), Reservation::default());
+        let reserved = counted.resize(4 * begins.len(), "where runs begin", "");
+        let order = reserved.map_err(Flaw::of_memory);
+        let order = order.and_then(|()| order_of(crds, shift, &begins, &mut sorted));
+        let order = order.map_err(|flaw| flaw.of_file(self.cut.path()))?;
+        let run = Run {
+            at: self.at,
+            count,
+            shift,
+            begins,
+            widths: list.crds().iter().map(width).collect(),
+            datatype: list.vals().datatype(),
+            _counted: counted,
+        };
+        self.at = run.values() + (count * run.datatype.size()) as u64;
+        self.entries += count as u64;
+        let written = write(&self.file, list, &run, order.as_deref());
+        let folder = self.temporary.path().parent().unwrap_or(Path::new("."));
+        written.map_err(|error| not_writable(folder, &error))?;
+        self.runs.push(run);
+        Ok(())
+    }
+
+    /// Calls a function with each coordinate of a mode.
+    fn coordinates(
+        &self,
+        run: &Run,
+        mode: usize,
+        range: &Range<usize>,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), FileError> {
+        let bytes = self.bytes(run.column(mode), run.widths[mode], range)?;
+        match run.widths[mode] {
+            4 => bytes.as_chunks().0.iter().for_each(|&b| each(u32::from_ne_bytes(b).into())),
+            _ => bytes.as_chunks().0.iter().for_each(|&b| each(u64::from_ne_bytes(b))),
+        }
+        Ok(())
+    }
+
+    /// A range of a column of numbers of so many bytes.
+    fn bytes(&self, column: u64, size: usize, range: &Range<usize>) -> Result<Vec<u8>, FileError> {
+        let path = self.temporary.path();
+        let failed = |error| not_readable(&error).of_file(path);
+        let file = File::open(path).map_err(failed)?;
+        let mut bytes = vec![0; range.len() * size];
+        file.read_exact_at(&mut bytes, column + (range.start * size) as u64).map_err(failed)?;
+        Ok(bytes)
+    }
+}
+
+impl Run {
+    /// Where the coordinates of a mode begin.
+    fn column(&self, mode: usize) -> u64 {
+        self.at + (self.count * self.widths[..mode].iter().sum::<usize>()) as u64
+    }
+
+    /// Where the values begin.
+    fn values(&self) -> u64 {
+        self.column(self.widths.len())
+    }
+
+    /// The entries of an interval of coordinates.
+    fn range(&self, interval: &Range<u64>) -> Range<usize> {
+        let begin = |at: u64| {
+            let interval = at.div_ceil(1 << self.shift).min(self.begins.len() as u64 - 1);
+            self.begins[interval as usize] as usize
+        };
+        begin(interval.start)..begin(interval.end)
+    }
+}
+
+/// The entries by intervals; none where they lie so.
+fn order_of(
+    crds: &[u64],
+    shift: u32,
+    begins: &[u32],
+    counted: &mut Reservation,
+) -> Result<Option<Vec<u32>>, Box<Flaw>> {
+    if crds.is_sorted_by_key(|at| at >> shift) {
+        return Ok(None);
+    }
+    counted.resize(4 * crds.len(), "an order of entries", "").map_err(Flaw::of_memory)?;
+    let (mut next, mut order) = (begins.to_vec(), vec![0; crds.len()]);
+    for (entry, at) in crds.iter().enumerate() {
+        let next = &mut next[(at >> shift) as usize];
+        order[*next as usize] = entry as u32;
+        *next += 1;
+    }
+    Ok(Some(order))
+}
+
+fn write(file: &File, list: &Coordinates, run: &Run, order: Option<&[u32]>) -> std::io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    let mut text: Vec<u8> = Vec::with_capacity(8 * BATCH);
+    let all = |batch: usize| batch * BATCH..run.count.min((batch + 1) * BATCH);
+    let entry = |at: usize| order.map_or(at, |order| order[at] as usize);
+    for (crds, width) in list.crds().iter().zip(&run.widths) {
+        for batch in 0..run.count.div_ceil(BATCH) {
+            text.clear();
+            match width {
+                4 => all(batch)
+                    .for_each(|at| text.extend_from_slice(&(crds[entry(at)] as u32).to_ne_bytes())),
+                _ => {
+                    all(batch).for_each(|at| text.extend_from_slice(&crds[entry(at)].to_ne_bytes()))
+                }
+            }
+            out.write_all(&text)?;
+        }
+    }
+    if order.is_none() {
+        out.write_all(list.vals().as_bytes())?;
+        return out.flush();
+    }
+    for batch in 0..run.count.div_ceil(BATCH) {
+        text.clear();
+        let entries: Vec<usize> = all(batch).map(entry).collect();
+        list.vals().put_bytes(&entries, &mut text);
+        out.write_all(&text)?;
+    }
+    out.flush()
+}
+
+fn no_thread(path: &Path, error: &std::io::Error) -> FileError {
+    let message = format!("no thread can be started to read the file: {error}");
+    FileError::whole(FileErrorCode::TooLarge, path, message, "end other programs")
+}
+
+fn two_sided(path: &Path) -> FileError {
+    let message = "the file is larger than memory, and both sides of the diagonal of its symmetric matrix would have \
+         to be compared";
+    let help = "store one triangle, or raise the memory limit";
+    FileError::whole(FileErrorCode::TooLarge, path, message, help)
+}
