@@ -111,7 +111,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub ranks: Option<usize>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
-    /// letter K M G T; without it what is free
+    /// letter K M G T; without it what is free. Programs on .mtx and .tns files that are larger run
+    /// part by part, where their outermost loop can be cut
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
     /// Run so many times and report each

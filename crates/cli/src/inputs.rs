@@ -117,25 +117,38 @@ pub fn operands(
     for (name, list) in lists {
         let storage = list.about().storage(formats.get(&name), dtype)?;
         let _packing = progress::stage(format!("packing {name}"));
-        let packed = match &list.list {
-            Listed::Whole(list) => tamis::pack(list, &storage, Duplicates::Sum)
-                .map(Operand::Whole)
-                .map_err(|d| of_operand(d, &name, list, &storage)),
-            Listed::OfRanks { parts, .. } => match readers {
-                Readers::Ranks(ranks) => ranks,
-                Readers::Disk(_) => Ranks::One,
-            }
-            .each(|comm, rank| Distributed::from_entries(comm, &parts[rank], &storage))
-            .map(Operand::OfRanks)
-            .map_err(|d| Diagnostic { message: format!("{name}: {}", d.message), ..d }),
-            Listed::OnDisk { dims, entries, .. } => {
-                let (dims, stored) = (dims.clone(), Some(*entries as usize));
-                Ok(Operand::OnDisk(Described { dims, storage, stored }))
-            }
-        };
-        operands.insert(name, packed?);
+        let operand = stored(&name, list.list, storage, readers)?;
+        operands.insert(name, operand);
     }
     Ok(operands.into_iter().collect())
+}
+
+/// Entries stored as an operand.
+fn stored(
+    name: &str,
+    list: Listed,
+    storage: Storage,
+    readers: Readers<'_>,
+) -> Result<Operand, Diagnostic> {
+    match list {
+        Listed::Whole(list) => tamis::pack(&list, &storage, Duplicates::Sum)
+            .map(Operand::Whole)
+            .map_err(|d| of_operand(d, name, &list, &storage)),
+        Listed::OfRanks { parts, .. } => {
+            let ranks = match readers {
+                Readers::Ranks(ranks) => ranks,
+                Readers::Disk(_) => Ranks::One,
+            };
+            ranks
+                .each(|comm, rank| Distributed::from_entries(comm, &parts[rank], &storage))
+                .map(Operand::OfRanks)
+                .map_err(|d| Diagnostic { message: format!("{name}: {}", d.message), ..d })
+        }
+        Listed::OnDisk { dims, entries, .. } => {
+            let stored = Some(entries as usize);
+            Ok(Operand::OnDisk(Described { dims, storage, stored }))
+        }
+    }
 }
 
 /// From so many entries on an operand takes seconds to generate.

@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use tamis::dist::Distributed;
-use tamis::{Diagnostic, Place, Scalar, Storage, Tensor};
+use tamis::pipeline::Compiled;
+use tamis::{Diagnostic, Kernel, Place, Scalar, Storage, Tensor};
 use tamis_io::FileError;
 
 /// Prints an object with the version of Tamis, on a line.
@@ -70,6 +71,17 @@ pub fn described(name: &str, dims: &[u64], storage: &Storage, stored: usize) -> 
         "bytes": null,
         "value": null,
     })
+}
+
+/// What was compiled.
+pub fn kernels(kernel: &Kernel) -> Vec<Value> {
+    let Compiled { program, functions, .. } = kernel.compiled();
+    let kernels = program.kernels.iter().zip(functions).map(|(loops, code)| {
+        let result = &program.tensors[loops.result].name;
+        let cut = code.partition.is_ok();
+        json!({"name": code.function.name, "result": result, "kind": loops.kind.name(), "cut": cut})
+    });
+    kernels.collect()
 }
 
 /// A failure.

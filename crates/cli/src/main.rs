@@ -8,7 +8,7 @@
 //! | `args` `names` | the command line; values that shells complete |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
 //! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
-//! | `out_of_core` | `run` part by part, on files that are larger than memory |
+//! | `out_of_core` `part_by_part` | `run` part by part, on files that are larger than memory |
 //! | `parts` | files that ranks read in parts |
 //! | `inputs` `lists` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
@@ -37,6 +37,7 @@ mod json;
 mod lists;
 mod names;
 mod out_of_core;
+mod part_by_part;
 mod parts;
 mod picture;
 mod progress;

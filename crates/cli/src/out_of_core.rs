@@ -11,6 +11,7 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, tell};
 use crate::lists::{Disk, Kept, Readers};
+use crate::part_by_part::{From, Parts, not_in_parts};
 use crate::ranks::Operand;
 use crate::run::{Request, SHOWN, print_first, print_head, writes_standard};
 use crate::{inputs, json, progress};
@@ -18,25 +19,24 @@ use serde_json::json;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tamis::budget::Reservation;
-use tamis::dist::{Described, Pieces, Tasks, piece};
+use tamis::dist::{Described, Tasks};
 use tamis::ids::Id;
-use tamis::{Code, Coordinates, DataType, Diagnostic, Duplicates, Scalar, Storage, Tensor, budget};
+use tamis::{Code, Coordinates, DataType, Diagnostic, Scalar, Tensor, budget};
 use tamis_io::{Cut, Found, ReadOptions, Spill, Symmetry, WriteOptions};
 
 /// Bytes of code and threads.
 const OWN_MEMORY: usize = 40 << 20;
 
-/// Whether the files of a command are larger than the memory that it may use.
-pub fn is_larger_than_memory(args: &RunArgs) -> bool {
+/// How many bytes the files of a command have that can be cut; none if there are no such files.
+pub fn bytes_of_text(args: &RunArgs) -> Option<u64> {
     let bytes = args.tensors.inputs.iter().filter_map(|text| {
         let (_, file) = text.split_once('=')?;
         Some(Cut::open(Path::new(file.trim()), &ReadOptions::default())?.bytes())
     });
-    bytes.sum::<u64>() > budget::limit() as u64
+    bytes.reduce(|some, others| some + others)
 }
 
 /// Runs the command; `failure` is what running it as a whole failed by.
@@ -48,6 +48,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     check(args, &request)?;
     budget::release();
+    budget::return_freed();
     let _own = own_memory()?;
     let start = Instant::now();
     let modes = match survey(args, &request)? {
@@ -57,16 +58,19 @@ pub fn run(
     };
     let kept = Keeper { request: &request, modes, spills: RefCell::default() };
     let operands = operands(args, &request, &kept)?;
-    let tasks = compiled(&request, &operands)?;
-    let pieces = tasks.pieces.as_ref().map_err(|why| not_in_parts(failure, why))?;
-    if !args.quiet && !args.json {
-        tasks.warnings(&described(&operands))?.iter().for_each(|warning| tell(warning));
-    }
     let operand_seconds = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let tasks = compiled(&request, &operands)?;
+    let compile_seconds = start.elapsed().as_secs_f64();
+    let pieces = tasks.pieces.as_ref().map_err(|why| not_in_parts(failure, why))?;
+    let warnings = tasks.warnings(&described(&operands))?;
+    if !args.quiet && !args.json {
+        warnings.iter().for_each(|warning| tell(warning));
+    }
     let parts = Parts::of(&tasks, pieces, operands, kept.spills.into_inner())?;
     let start = Instant::now();
     let _computing = progress::stage("computing");
-    let mut result = Summary::default();
+    let mut result = Summary { operand_seconds, compile_seconds, warnings, ..Summary::default() };
     let name = result_name(&tasks);
     match request.outputs.first() {
         Some((_, path)) => {
@@ -86,11 +90,11 @@ pub fn run(
             Ok(())
         })?,
     }
-    let seconds = [operand_seconds, start.elapsed().as_secs_f64()];
+    result.run_seconds = start.elapsed().as_secs_f64();
     match args.json {
-        true => result.json(out, &name, &parts, &request, seconds),
+        true => result.json(out, &name, &parts, &request),
         false if writes_standard(&request.outputs) => Ok(()),
-        false => result.print(out, &name, &parts, &request, seconds),
+        false => result.print(out, &name, &parts, &request),
     }
 }
 
@@ -120,22 +124,6 @@ fn check(args: &RunArgs, request: &Request) -> Result<(), Failure> {
         return Err(Diagnostic::new(Code::InvalidOption, message).help(help).into());
     }
     Ok(())
-}
-
-/// Why the program is not run part by part, beside what is wrong anyway.
-fn not_in_parts(failure: Option<Failure>, why: &str) -> Failure {
-    let told = match failure {
-        Some(Failure::Diagnostic(d)) => d.message,
-        Some(Failure::File(e)) => format!("{}: {}", e.path.display(), e.message),
-        None => {
-            let limit = budget::limit() as f64 / 1e6;
-            format!("the operands are larger than the memory limit of {limit:.1} MB")
-        }
-    };
-    let message = format!("{told}; and the program is not run part by part: {why}");
-    let help = "raise the limit, or write a program or choose formats whose outermost loop is over rows of the large \
-         operand and of the result";
-    Diagnostic::new(Code::OutOfMemory, message).help(help).into()
 }
 
 /// By which modes operands are cut, as far as that is known before files are read.
@@ -280,196 +268,6 @@ fn result_name(tasks: &Tasks) -> String {
     last.map_or(String::new(), |id| program.tensors[id].name.clone())
 }
 
-/// A program and where its parts come from.
-struct Parts<'p> {
-    tasks: &'p Tasks,
-    pieces: &'p Pieces,
-    sources: Vec<Source>,
-    /// Parts begin at multiples of this.
-    unit: u64,
-    /// About how many bytes each of these takes.
-    weights: Vec<u64>,
-}
-
-/// An operand.
-struct Source {
-    name: String,
-    from: From,
-    storage: Storage,
-    /// The mode by which it is cut, if a part does not need the whole.
-    mode: Option<usize>,
-}
-
-enum From {
-    Memory(Tensor),
-    Disk(Spill),
-}
-
-/// Lists, what they are sorted in, and tensors take so many times the bytes of entries.
-const TIMES: u64 = 3;
-/// A part takes this part of the memory that is left, before its result.
-const PART: u64 = 4;
-
-impl<'p> Parts<'p> {
-    fn of(
-        tasks: &'p Tasks,
-        pieces: &'p Pieces,
-        operands: Vec<(String, Operand)>,
-        mut spills: BTreeMap<String, Spill>,
-    ) -> Result<Parts<'p>, Failure> {
-        let outermost = tasks.storage.format.levels().first().map(|level| level.map.modes());
-        if outermost.is_none_or(|modes| modes[0].index() != pieces.mode) {
-            let why = format!("parts of {} would not follow each other in its result", pieces.var);
-            return Err(not_in_parts(None, &why));
-        }
-        let mut sources = vec![];
-        for (name, operand) in operands {
-            let mode = pieces.operands.get(&name).copied().flatten();
-            let (storage, from) = match (operand, spills.remove(&name)) {
-                (Operand::OnDisk(described), Some(spill)) => {
-                    if mode.is_some_and(|mode| mode != spill.mode()) {
-                        let why = format!("{name} would be read by its mode {}", spill.mode() + 1);
-                        return Err(not_in_parts(None, &why));
-                    }
-                    (described.storage, From::Disk(spill))
-                }
-                (Operand::Whole(tensor), _) => (tensor.storage().clone(), From::Memory(tensor)),
-                _ => unreachable!("operands are in memory or on disk"),
-            };
-            sources.push(Source { name, from, storage, mode }.loaded()?);
-        }
-        let step = |source: &Source| match &source.from {
-            From::Disk(spill) => spill.step(),
-            From::Memory(_) => 1,
-        };
-        // Steps are powers of two.
-        let step = sources.iter().map(step).max().unwrap_or(1);
-        let shared = 1 << pieces.block.trailing_zeros().min(step.trailing_zeros());
-        let unit = (pieces.block / shared).saturating_mul(step);
-        let mut weights = vec![0u64; pieces.size.div_ceil(unit) as usize];
-        for source in &sources {
-            source.weigh(unit, &mut weights);
-        }
-        if tasks.storage.format.is_full() {
-            let dims = tasks.dims.iter().enumerate();
-            let row: u64 = dims.filter(|(m, _)| *m != pieces.mode).map(|(_, &d)| d).product();
-            let entry = 8 * (tasks.dims.len() as u64 + 2);
-            weights.iter_mut().for_each(|w| *w += row.saturating_mul(entry * unit));
-        }
-        Ok(Parts { tasks, pieces, sources, unit, weights })
-    }
-
-    /// Runs one part after the other, smaller ones where memory is too small, and gives their entries away; how many
-    /// parts there were is counted by who takes them.
-    fn run(
-        &self,
-        take: &mut dyn FnMut(&Tensor, &Coordinates) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let left = budget::limit().saturating_sub(budget::used()) as u64;
-        let (mut most, mut at) = (left / PART, 0);
-        loop {
-            let end = self.end(at, most);
-            let interval = at * self.unit..(end * self.unit).min(self.pieces.size);
-            match self.part(interval) {
-                Ok((part, list)) => take(&part, &list)?,
-                Err(failure) if failure.is_of_memory() && end > at + 1 => {
-                    budget::release();
-                    most = self.weights[at as usize..end as usize].iter().sum::<u64>() / 2;
-                    continue;
-                }
-                Err(failure) => return Err(failure),
-            }
-            at = end;
-            if at >= self.weights.len() as u64 {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Where a part of at most so many bytes ends that begins at a unit: behind that at least.
-    fn end(&self, at: u64, most: u64) -> u64 {
-        let mut bytes = 0u64;
-        let fits = |weight: &&u64| {
-            bytes = bytes.saturating_add(**weight);
-            bytes <= most
-        };
-        let count = self.weights[at as usize..].iter().take_while(fits).count() as u64;
-        (at + count.max(1)).min(self.weights.len() as u64)
-    }
-
-    /// What the program gives for an interval.
-    fn part(&self, interval: Range<u64>) -> Result<(Tensor, Coordinates), Failure> {
-        let mut own = vec![];
-        for source in &self.sources {
-            if let Some(mode) = source.mode {
-                own.push((source.name.as_str(), source.piece(mode, interval.clone())?));
-            }
-        }
-        let whole = self.sources.iter().filter_map(|source| match (&source.from, source.mode) {
-            (From::Memory(tensor), None) => Some((source.name.as_str(), tensor)),
-            _ => None,
-        });
-        let pieces = own.iter().map(|(name, tensor)| (*name, tensor));
-        let operands: Vec<(&str, &Tensor)> = whole.chain(pieces).collect();
-        let mut results = self.tasks.kernel.run(&operands)?;
-        drop(own);
-        let (_, part) = results.pop().expect("a program with pieces has a result");
-        let (_, mut crds, vals) = part.to_coordinates()?.into_parts();
-        crds[self.pieces.mode].iter_mut().for_each(|at| *at += interval.start);
-        Ok((part, Coordinates::new(self.tasks.dims.clone(), crds, vals)?))
-    }
-}
-
-impl Source {
-    /// The same in memory, if each part needs all of it.
-    fn loaded(self) -> Result<Source, Failure> {
-        match &self.from {
-            From::Disk(spill) if self.mode.is_none() => {
-                let list = spill.list(0..spill.dims()[spill.mode()])?;
-                let tensor = tamis::pack(&list, &self.storage, Duplicates::Sum)?;
-                Ok(Source { from: From::Memory(tensor), ..self })
-            }
-            _ => Ok(self),
-        }
-    }
-
-    /// An interval of a mode.
-    fn piece(&self, mode: usize, interval: Range<u64>) -> Result<Tensor, Failure> {
-        match &self.from {
-            From::Memory(tensor) => Ok(piece(tensor, mode, interval)?),
-            From::Disk(spill) => {
-                let list = spill.list(interval)?;
-                Ok(tamis::pack(&list, &self.storage, Duplicates::Sum)?)
-            }
-        }
-    }
-
-    /// Adds the bytes that units take.
-    fn weigh(&self, unit: u64, weights: &mut [u64]) {
-        let Some(mode) = self.mode else { return };
-        let (dims, entries) = match &self.from {
-            From::Disk(spill) => (spill.dims(), spill.weights(unit)),
-            From::Memory(tensor) => {
-                let each = tensor.vals().len() as u64 / weights.len().max(1) as u64;
-                (tensor.dims().to_vec(), vec![each; weights.len()])
-            }
-        };
-        let row: u64 = match self.storage.format.is_full() {
-            true => {
-                let others = dims.iter().enumerate().filter(|(m, _)| *m != mode);
-                others.map(|(_, &d)| d).product()
-            }
-            // Positions.
-            false => 1,
-        };
-        let entry = 8 * (dims.len() as u64 + 1) * TIMES;
-        for (weight, entries) in weights.iter_mut().zip(entries) {
-            let bytes = entries * entry + row.saturating_mul(8 * unit);
-            *weight = weight.saturating_add(bytes);
-        }
-    }
-}
-
 /// What is shown of a result of which no more is kept.
 #[derive(Default)]
 struct Summary {
@@ -478,6 +276,11 @@ struct Summary {
     first: Vec<(Vec<u64>, Scalar)>,
     /// The sum of floats, in their order.
     sum: Option<f64>,
+    /// Reading, and keeping on disk.
+    operand_seconds: f64,
+    compile_seconds: f64,
+    run_seconds: f64,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Summary {
@@ -502,7 +305,6 @@ impl Summary {
         name: &str,
         parts: &Parts<'_>,
         request: &Request,
-        [reading, computing]: [f64; 2],
     ) -> Result<(), Failure> {
         let Tasks { dims, storage, .. } = parts.tasks;
         print_head(out, name, dims, (self.stored, storage))?;
@@ -511,10 +313,11 @@ impl Summary {
             None => print_first(out, self.stored, &self.first, self.sum)?,
         }
         let (count, var) = (self.parts, &parts.pieces.var);
+        let (reading, running) = (self.operand_seconds, self.run_seconds);
         let backend = request.options.backend.name();
         writeln!(
             out,
-            "read in {reading:.3} s, ran part by part in {computing:.3} s, {count} of {var}, on {backend}"
+            "read in {reading:.3} s, ran part by part in {running:.3} s, {count} of {var}, on {backend}"
         )?;
         Ok(())
     }
@@ -525,7 +328,6 @@ impl Summary {
         name: &str,
         parts: &Parts<'_>,
         request: &Request,
-        [reading, computing]: [f64; 2],
     ) -> Result<(), Failure> {
         let Tasks { dims, storage, kernel, .. } = parts.tasks;
         let operands = parts.sources.iter().map(|source| match &source.from {
@@ -539,13 +341,18 @@ impl Summary {
         let object = json!({
             "results": [json::described(name, dims, storage, self.stored)],
             "operands": operands.collect::<Vec<_>>(),
+            "kernels": json::kernels(kernel),
             "parts": self.parts,
             "backend": request.options.backend.name(),
             "ran_on": [ran_on],
             "threads": request.threads,
+            "ranks": 1,
+            "bytes_sent": 0,
             "schedule": request.options.schedule.to_string(),
-            "operand_seconds": reading,
-            "run_seconds": [computing],
+            "operand_seconds": self.operand_seconds,
+            "compile_seconds": self.compile_seconds,
+            "run_seconds": [self.run_seconds],
+            "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
         });
         Ok(json::print(out, object)?)
     }

@@ -13,7 +13,7 @@ use std::time::Instant;
 use tamis::notation::Program;
 use tamis::{
     Backend, Code, Coordinates, Diagnostic, FormatSpec, Kernel, Options, Scalar, Schedule, Storage,
-    Tensor, Tuned,
+    Tensor, Tuned, budget,
 };
 use tamis_io::{FileFormat, WriteOptions};
 
@@ -24,10 +24,9 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     }
     let request = Request::of(args)?;
     let may_be_cut = args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune;
-    if !may_be_cut {
-        return whole(args, request, ranks, out);
-    }
-    if out_of_core::is_larger_than_memory(args) {
+    let text = if may_be_cut { out_of_core::bytes_of_text(args) } else { None };
+    let Some(text) = text else { return whole(args, request, ranks, out) };
+    if text > budget::limit() as u64 {
         return out_of_core::run(args, request, None, out);
     }
     match whole(args, request.clone(), ranks, out) {
@@ -278,19 +277,13 @@ impl Report {
         results: &[(String, Tensor)],
     ) -> io::Result<()> {
         let ran_on = |run: &Run| run.ran_on.unwrap_or(self.backend).name();
-        let cin = &kernel.compiled().program;
-        let kernels = cin.kernels.iter().zip(&kernel.compiled().functions).map(|(loops, code)| {
-            let result = &cin.tensors[loops.result].name;
-            let cut = code.partition.is_ok();
-            json!({"name": code.function.name, "result": result, "kind": loops.kind.name(),
-                   "cut": cut})
-        });
         let results = results.iter().map(|(name, tensor)| json::tensor(name, tensor));
         let seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         let object = json!({
             "results": results.collect::<Vec<_>>(),
             "operands": operands.json(),
-            "kernels": kernels.collect::<Vec<_>>(),
+            "kernels": json::kernels(kernel),
+            "parts": null,
             "backend": self.backend.name(),
             "ran_on": self.runs.iter().map(ran_on).collect::<Vec<_>>(),
             "threads": self.threads,

@@ -85,7 +85,7 @@ impl<'s> Chunks<'s> {
         Ok(chunks)
     }
 
-    /// The same, of a text before which so many lines of its file end.
+    /// The chunk as one before whose text so many lines of its file end.
     pub fn behind(self, lines: u64) -> Chunks<'s> {
         Chunks { lines, ..self }
     }
@@ -207,5 +207,9 @@ impl<'s> Chunks<'s> {
 }
 
 fn count_lines(text: &[u8]) -> u64 {
-    text.iter().filter(|&&b| b == b'\n').count() as u64
+    // Sums of bytes are vectorised, and those of so few do not overflow.
+    let ends = |piece: &[u8]| {
+        piece.iter().fold(0u8, |count, &byte| count.wrapping_add(u8::from(byte == b'\n')))
+    };
+    text.chunks(u8::MAX.into()).map(|piece| u64::from(ends(piece))).sum()
 }

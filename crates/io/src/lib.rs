@@ -32,6 +32,7 @@
 //! | `npz` | `.npz` of SciPy and binsparse |
 //! | `progress` | how far a file is |
 //! | `source` `chunks` | plain and compressed files, as chunks of whole lines |
+//! | `marks` | the type that the values of all parts have |
 //! | `lines` | where a text is cut into parts |
 //! | `counted` | lists that count against the memory limit |
 //! | `text` `cursor` `number` `triplets` `triangles` `save` | lines, fields, numbers, entries, both sides of a diagonal, atomic writing |
@@ -47,6 +48,7 @@ mod file;
 mod frostt;
 mod header;
 mod lines;
+mod marks;
 mod matrix_market;
 mod npz;
 mod number;

@@ -12,13 +12,13 @@
 //! what the whole file fails by, at the same line.
 
 use crate::chunks::Chunks;
-use crate::counted::Counted;
-use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
+use crate::error::{FileError, FileErrorCode, Flaw};
 use crate::file::{find_fill, is_standard, opened};
 use crate::header::{Field, FileFormat, Header, Layout, ReadOptions, Symmetry};
 use crate::lines::lines_of_part;
+use crate::marks::{self, ABOVE, LOWER, NEGATIVE, UPPER, Wanted};
 use crate::source::{Stretch, not_readable};
-use crate::{frostt, matrix_market, number};
+use crate::{frostt, matrix_market};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -35,6 +35,8 @@ pub(crate) enum Scope {
         /// What is before it, if that is known.
         before: Option<Found>,
         is_last: bool,
+        /// About how many entries it has, where that is known.
+        expected: usize,
     },
 }
 
@@ -47,6 +49,14 @@ impl Scope {
         }
     }
 
+    /// About how many entries a part has.
+    pub fn expected(&self) -> usize {
+        match self {
+            Scope::Part { expected, .. } => *expected,
+            Scope::File { .. } => 0,
+        }
+    }
+
     /// Whether it is known what is before it.
     pub fn is_known(&self) -> bool {
         !matches!(self, Scope::Part { before: None, .. })
@@ -56,7 +66,7 @@ impl Scope {
     pub fn is_last(&self) -> bool {
         match self {
             Scope::File { .. } => true,
-            Scope::Part { before, is_last } => *is_last && before.is_some(),
+            Scope::Part { before, is_last, .. } => *is_last && before.is_some(),
         }
     }
 
@@ -78,19 +88,6 @@ pub struct Found {
     /// The largest coordinate of each mode, counted from 1.
     pub largest: Vec<u64>,
 }
-
-/// A number with a fraction.
-const FRACTION: u64 = 1;
-/// Integers that no float is.
-const EXACT: u64 = 1 << 1;
-/// An integer below 0, above 2^63 - 1, and one that neither 64 bits with nor without a sign hold.
-const NEGATIVE: u64 = 1 << 2;
-const ABOVE: u64 = 1 << 3;
-const BEYOND: u64 = 1 << 4;
-const COMPLEX: u64 = 1 << 5;
-/// Entries of a symmetric matrix below its diagonal and above it.
-const LOWER: u64 = 1 << 6;
-const UPPER: u64 = 1 << 7;
 
 impl Found {
     /// Of these parts and of the next ones.
@@ -219,6 +216,20 @@ impl Cut {
         self.length
     }
 
+    /// About how many bytes a list of all entries takes.
+    pub(crate) fn list_bytes(&self) -> u64 {
+        let (stored, order) = match &*self.head {
+            Head::Matrix(head) => {
+                let header = head.header();
+                let several = if header.symmetry == Symmetry::General { 1 } else { 2 };
+                (Some(several * header.stored as u64), 2)
+            }
+            Head::Tensor(head) => (head.announced(), head.order() as u64),
+        };
+        // Lines are mostly not much shorter than their numbers.
+        stored.map_or(2 * self.length, |stored| stored.saturating_mul(8 * (order + 1)))
+    }
+
     /// The dimensions of the whole, once all parts were found.
     pub fn dims(&self, all: &Found) -> Vec<u64> {
         match &*self.head {
@@ -260,8 +271,9 @@ impl Cut {
         before: Option<&Found>,
     ) -> Result<Part, FileError> {
         let (mut source, is_last) = self.stretch(part, parts)?;
+        let expected = self.expected(&source);
+        let scope = Scope::Part { before: before.cloned(), is_last, expected };
         let mut chunks = self.chunks(&mut source, before)?;
-        let scope = Scope::Part { before: before.cloned(), is_last };
         let read = match &*self.head {
             Head::Matrix(head) => head.entries(&mut chunks, &scope),
             Head::Tensor(head) => head.entries(&mut chunks, &scope),
@@ -317,34 +329,34 @@ impl Cut {
 
     /// Values of a part in the type that all parts have together.
     pub(crate) fn typed(&self, vals: Values, all: &Found) -> Result<Values, FileError> {
-        self.cast(vals, all.marks).map_err(|flaw| flaw.of_file(&self.path))
+        let Some(wanted) = self.wanted(all.marks) else { return Ok(vals) };
+        marks::cast(vals, wanted).map_err(|flaw| flaw.of_file(&self.path))
     }
 
     /// The type that values of one type have in the whole.
     pub(crate) fn datatype(&self, own: DataType, all: &Found) -> DataType {
-        match self.wanted(all.marks) {
-            None => own,
-            Some(Wanted::Real) => DataType::F64,
-            Some(Wanted::Signed) => DataType::I64,
-            Some(Wanted::Unsigned) => DataType::U64,
-            Some(Wanted::Complex) => DataType::C128,
-        }
+        self.wanted(all.marks).map_or(own, Wanted::datatype)
     }
 
     /// The type of the values of the whole, where parts may have others.
     fn wanted(&self, marks: u64) -> Option<Wanted> {
-        let has = |mark: u64| marks & mark != 0;
         match &*self.head {
             Head::Matrix(head) if head.header().field == Field::Integer => {
-                Some(if has(ABOVE) { Wanted::Unsigned } else { Wanted::Signed })
+                Some(marks::of_integers(marks))
             }
             Head::Matrix(_) => None,
-            Head::Tensor(_) if has(COMPLEX) => Some(Wanted::Complex),
-            Head::Tensor(_) if has(FRACTION | BEYOND) || !has(EXACT) => Some(Wanted::Real),
-            Head::Tensor(_) if !has(ABOVE) => Some(Wanted::Signed),
-            Head::Tensor(_) if has(NEGATIVE) => Some(Wanted::Real),
-            Head::Tensor(_) => Some(Wanted::Unsigned),
+            Head::Tensor(_) => Some(marks::of_numbers(marks)),
         }
+    }
+
+    /// About how many entries a part has, and some more; 0 where that is not known.
+    fn expected(&self, part: &Stretch) -> usize {
+        let stored = match &*self.head {
+            Head::Matrix(head) => head.header().stored as u64,
+            Head::Tensor(head) => head.announced().unwrap_or(0),
+        };
+        let expected = u128::from(stored) * u128::from(part.left) / u128::from(self.length.max(1));
+        (expected + expected / 50) as usize
     }
 
     /// The bytes of a part, and whether the file ends with them.
@@ -397,67 +409,9 @@ impl Cut {
             Head::Tensor(_) => frostt::largest(list.crds()),
         };
         if !is_typed {
-            marks |= marks_of(list.vals());
+            marks |= marks::of_values(list.vals());
         }
         Found { lines, entries, marks, largest }
-    }
-
-    /// Values in the type that all parts have together.
-    fn cast(&self, vals: Values, marks: u64) -> Parsed<Values> {
-        let Some(wanted) = self.wanted(marks) else { return Ok(vals) };
-        let whole = |x: f64| number::whole(x).unwrap_or(0);
-        Ok(match (wanted, vals) {
-            (Wanted::Complex, Values::F64(v)) => Values::C128(others(v, |x| [x, 0.0])?),
-            (Wanted::Complex, Values::I64(v)) => Values::C128(others(v, |x| [x as f64, 0.0])?),
-            (Wanted::Complex, Values::U64(v)) => Values::C128(others(v, |x| [x as f64, 0.0])?),
-            (Wanted::Real, Values::I64(v)) => Values::F64(others(v, |x| x as f64)?),
-            (Wanted::Real, Values::U64(v)) => Values::F64(others(v, |x| x as f64)?),
-            (Wanted::Signed, Values::F64(v)) => Values::I64(others(v, |x| whole(x) as i64)?),
-            (Wanted::Unsigned, Values::F64(v)) => Values::U64(others(v, |x| whole(x) as u64)?),
-            (Wanted::Unsigned, Values::I64(v)) => Values::U64(others(v, |x| x as u64)?),
-            (_, vals) => vals,
-        })
-    }
-}
-
-/// The type of the values of a file.
-#[derive(Clone, Copy)]
-enum Wanted {
-    Real,
-    Signed,
-    Unsigned,
-    Complex,
-}
-
-fn others<T: Copy, U>(all: Vec<T>, other: impl Fn(T) -> U) -> Parsed<Vec<U>> {
-    let mut made = Counted::with_room(all.len())?.into_vec();
-    made.extend(all.into_iter().map(other));
-    Ok(made)
-}
-
-/// The kinds of values that decide the type of a file's values.
-fn marks_of(vals: &Values) -> u64 {
-    let of_integer = |x: i128| {
-        let is_above = x > i128::from(i64::MAX);
-        let is_beyond = x < i128::from(i64::MIN) || x > i128::from(u64::MAX);
-        [(x < 0, NEGATIVE), (is_above, ABOVE), (is_beyond, BEYOND)]
-            .iter()
-            .fold(0, |marks, &(is, mark)| if is { marks | mark } else { marks })
-    };
-    match vals {
-        Values::I64(v) => EXACT | if v.iter().any(|&x| x < 0) { NEGATIVE } else { 0 },
-        Values::U64(v) => EXACT | if v.iter().any(|&x| x > i64::MAX as u64) { ABOVE } else { 0 },
-        Values::F64(v) => {
-            let mut marks = 0;
-            for &x in v {
-                match number::whole(x) {
-                    Some(whole) => marks |= of_integer(whole),
-                    None => return FRACTION,
-                }
-            }
-            marks
-        }
-        _ => COMPLEX,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Entries of a file that is larger than memory: read once, and kept on disk so that those of an interval of
-//! coordinates are found at once.
+//! Entries of a file that is larger than memory: read once, and kept on disk by intervals of
+//! coordinates.
 //!
 //! ```text
 //! a run for each part of the file:  entries by intervals of one mode, in the order of the file within each
@@ -10,7 +10,7 @@
 //! 5.4), which goes when it is dropped.
 
 use crate::error::{FileError, FileErrorCode, Flaw};
-use crate::parts::{Cut, Found};
+use crate::parts::{Cut, Found, Part};
 use crate::save::not_writable;
 use crate::source::not_readable;
 use std::fs::File;
@@ -18,7 +18,7 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use tamis_runtime::budget::{self, Reservation};
 use tamis_runtime::temporary::{Readers, Temporary};
@@ -31,9 +31,11 @@ const BATCH: usize = 1 << 13;
 /// Bytes that a part of the file has at least and at most.
 const LEAST: u64 = 1 << 14;
 const MOST: u64 = 1 << 28;
-/// A part of the file is at most this part of the memory: lists take several times the text, and one part is read
+/// The list of a part of the file is at most about this part of the memory: it has room to grow, and some are read
 /// while another one is sorted.
-const PART: u64 = 24;
+const PART: u64 = 16;
+/// So many parts are read at the same time.
+const READERS: usize = 2;
 
 /// A file's entries on disk.
 #[derive(Debug)]
@@ -42,7 +44,9 @@ pub struct Spill {
     all: Found,
     mode: usize,
     temporary: Temporary,
+    /// Written at its end, and read anywhere.
     file: File,
+    reader: File,
     at: u64,
     runs: Vec<Run>,
     entries: u64,
@@ -57,8 +61,8 @@ struct Run {
     shift: u32,
     /// Where the entries of each interval begin.
     begins: Vec<u32>,
-    /// Bytes of a coordinate, by mode.
-    widths: Vec<usize>,
+    /// The types of coordinates, by mode.
+    widths: Vec<DataType>,
     datatype: DataType,
     /// Keeps `begins` counted.
     _counted: Reservation,
@@ -74,37 +78,53 @@ impl Spill {
     pub fn read(cut: Cut, mode: usize, memory: u64, folder: &Path) -> Result<Spill, FileError> {
         let refused = |error| not_writable(folder, &error);
         let (temporary, file) = Temporary::file(folder, Readers::User).map_err(refused)?;
-        let parts = cut.bytes().div_ceil((memory / PART).clamp(LEAST, MOST)).max(1) as usize;
+        let reader = File::open(temporary.path()).map_err(refused)?;
+        let share = (memory / PART).clamp(LEAST, MOST);
+        let parts = cut.list_bytes().div_ceil(share).clamp(1, cut.bytes().max(1)) as usize;
         let (runs, all) = (vec![], Found::default());
-        let mut spill = Spill { cut, all, mode, temporary, file, at: 0, runs, entries: 0 };
-        spill.all = thread::scope(|scope| {
-            let (send, receive) = sync_channel(0);
-            let (cut, path) = (spill.cut.clone(), spill.cut.path().to_path_buf());
-            // Reads a part while the one before is sorted and written.
-            let reading = move || {
-                let mut all = Found::default();
-                for part in 0..parts {
-                    let part = cut.read(part, parts, Some(&all))?;
-                    all.join(&part.found);
-                    if send.send(part.into_coordinates()).is_err() {
-                        break;
-                    }
-                }
-                match cut.is_sound(&all) {
-                    true => Ok(all),
-                    false => Err(cut.flaw(parts, &all)),
-                }
-            };
-            let reader = thread::Builder::new().spawn_scoped(scope, reading);
-            let reader = reader.map_err(|error| no_thread(&path, &error))?;
-            let added = receive.iter().try_for_each(|list| spill.add(&list));
-            drop(receive);
-            let read = reader.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
-            added.and(read)
-        })?;
+        let mut spill = Spill { cut, all, mode, temporary, file, reader, at: 0, runs, entries: 0 };
+        spill.read_parts(parts)?;
         match spill.cut.is_two_sided(&spill.all) {
             true => Err(two_sided(spill.cut.path())),
             false => Ok(spill),
+        }
+    }
+
+    /// Reads parts while those before them are sorted and written, in their order.
+    fn read_parts(&mut self, parts: usize) -> Result<(), FileError> {
+        let cut = self.cut.clone();
+        // What is before a part of an array is known once the one before it is read.
+        let readers = if cut.needs_before() { 1 } else { READERS.min(parts) };
+        let reading = |first: usize, send: SyncSender<Result<Part, FileError>>| {
+            let mut before = Found::default();
+            for part in (first..parts).step_by(readers) {
+                let read = cut.read(part, parts, cut.needs_before().then_some(&before));
+                read.iter().for_each(|part| before.join(&part.found));
+                let is_over = read.is_err();
+                if send.send(read).is_err() || is_over {
+                    break;
+                }
+            }
+        };
+        let failed = thread::scope(|scope| {
+            let mut received = vec![];
+            for first in 0..readers {
+                let (send, receive) = sync_channel(0);
+                let reader = move || reading(first, send);
+                let spawned = thread::Builder::new().spawn_scoped(scope, reader);
+                spawned.map_err(|error| no_thread(cut.path(), &error))?;
+                received.push(receive);
+            }
+            for part in 0..parts {
+                let Ok(Ok(part)) = received[part % readers].recv() else { return Ok(true) };
+                self.all.join(&part.found);
+                self.add(&part.into_coordinates())?;
+            }
+            Ok(false)
+        })?;
+        match !failed && self.cut.is_sound(&self.all) {
+            true => Ok(()),
+            false => Err(self.cut.flaw(parts, &self.all)),
         }
     }
 
@@ -166,10 +186,13 @@ impl Spill {
         for (run, range) in found.into_iter().filter(|(_, range)| !range.is_empty()) {
             for (mode, crds) in crds.iter_mut().enumerate() {
                 let first = if mode == self.mode { interval.start } else { 0 };
-                self.coordinates(run, mode, &range, |at| crds.push(at - first))?;
+                match self.numbers(run.column(mode), run.widths[mode], &range)? {
+                    Values::U32(own) => crds.extend(own.iter().map(|&at| u64::from(at) - first)),
+                    Values::U64(own) => crds.extend(own.iter().map(|&at| at - first)),
+                    _ => unreachable!("coordinates are numbers of 32 or 64 bits"),
+                }
             }
-            let mut own = Values::empty(run.datatype);
-            own.extend_bytes(&self.bytes(run.values(), run.datatype.size(), &range)?);
+            let own = self.numbers(run.values(), run.datatype, &range)?;
             vals.extend_bytes(self.cut.typed(own, &self.all)?.as_bytes());
         }
         let list = Coordinates::new(dims, crds, vals);
@@ -188,8 +211,8 @@ impl Spill {
             begins[interval] += begins[interval - 1];
         }
         let width = |crds: &Vec<u64>| match crds.iter().max() {
-            Some(&largest) if largest > u64::from(u32::MAX) => 8,
-            _ => 4,
+            Some(&largest) if largest > u64::from(u32::MAX) => DataType::U64,
+            _ => DataType::U32,
         };
         let (mut counted, mut sorted) = (Reservation::default(), Reservation::default());
         let reserved = counted.resize(4 * begins.len(), "where runs begin", "");
@@ -214,37 +237,28 @@ impl Spill {
         Ok(())
     }
 
-    /// Calls a function with each coordinate of a mode.
-    fn coordinates(
+    /// A range of a column.
+    fn numbers(
         &self,
-        run: &Run,
-        mode: usize,
+        column: u64,
+        datatype: DataType,
         range: &Range<usize>,
-        mut each: impl FnMut(u64),
-    ) -> Result<(), FileError> {
-        let bytes = self.bytes(run.column(mode), run.widths[mode], range)?;
-        match run.widths[mode] {
-            4 => bytes.as_chunks().0.iter().for_each(|&b| each(u32::from_ne_bytes(b).into())),
-            _ => bytes.as_chunks().0.iter().for_each(|&b| each(u64::from_ne_bytes(b))),
-        }
-        Ok(())
-    }
-
-    /// A range of a column of numbers of so many bytes.
-    fn bytes(&self, column: u64, size: usize, range: &Range<usize>) -> Result<Vec<u8>, FileError> {
-        let path = self.temporary.path();
-        let failed = |error| not_readable(&error).of_file(path);
-        let file = File::open(path).map_err(failed)?;
+    ) -> Result<Values, FileError> {
+        let size = datatype.size();
         let mut bytes = vec![0; range.len() * size];
-        file.read_exact_at(&mut bytes, column + (range.start * size) as u64).map_err(failed)?;
-        Ok(bytes)
+        let read = self.reader.read_exact_at(&mut bytes, column + (range.start * size) as u64);
+        read.map_err(|error| not_readable(&error).of_file(self.temporary.path()))?;
+        let mut numbers = Values::empty(datatype);
+        numbers.extend_bytes(&bytes);
+        Ok(numbers)
     }
 }
 
 impl Run {
     /// Where the coordinates of a mode begin.
     fn column(&self, mode: usize) -> u64 {
-        self.at + (self.count * self.widths[..mode].iter().sum::<usize>()) as u64
+        let before = self.widths[..mode].iter().map(|width| width.size());
+        self.at + (self.count * before.sum::<usize>()) as u64
     }
 
     /// Where the values begin.
@@ -284,33 +298,39 @@ fn order_of(
 
 fn write(file: &File, list: &Coordinates, run: &Run, order: Option<&[u32]>) -> std::io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 18, file);
-    let mut text: Vec<u8> = Vec::with_capacity(8 * BATCH);
-    let all = |batch: usize| batch * BATCH..run.count.min((batch + 1) * BATCH);
-    let entry = |at: usize| order.map_or(at, |order| order[at] as usize);
-    for (crds, width) in list.crds().iter().zip(&run.widths) {
-        for batch in 0..run.count.div_ceil(BATCH) {
-            text.clear();
-            match width {
-                4 => all(batch)
-                    .for_each(|at| text.extend_from_slice(&(crds[entry(at)] as u32).to_ne_bytes())),
-                _ => {
-                    all(batch).for_each(|at| text.extend_from_slice(&crds[entry(at)].to_ne_bytes()))
-                }
-            }
-            out.write_all(&text)?;
+    let batches = || (0..run.count).step_by(BATCH).map(|at| at..run.count.min(at + BATCH));
+    let Some(order) = order else {
+        for (crds, width) in list.crds().iter().zip(&run.widths) {
+            batches().try_for_each(|batch| {
+                let all = crds[batch].iter().copied();
+                out.write_all(numbers(all, *width).as_bytes())
+            })?;
         }
-    }
-    if order.is_none() {
         out.write_all(list.vals().as_bytes())?;
         return out.flush();
+    };
+    for (crds, width) in list.crds().iter().zip(&run.widths) {
+        batches().try_for_each(|batch| {
+            let all = order[batch].iter().map(|&entry| crds[entry as usize]);
+            out.write_all(numbers(all, *width).as_bytes())
+        })?;
     }
-    for batch in 0..run.count.div_ceil(BATCH) {
-        text.clear();
-        let entries: Vec<usize> = all(batch).map(entry).collect();
-        list.vals().put_bytes(&entries, &mut text);
-        out.write_all(&text)?;
+    let mut bytes = vec![];
+    for batch in batches() {
+        bytes.clear();
+        let entries: Vec<usize> = order[batch].iter().map(|&entry| entry as usize).collect();
+        list.vals().put_bytes(&entries, &mut bytes);
+        out.write_all(&bytes)?;
     }
     out.flush()
+}
+
+/// Coordinates as numbers of a type.
+fn numbers(crds: impl Iterator<Item = u64>, width: DataType) -> Values {
+    match width {
+        DataType::U32 => Values::U32(crds.map(|at| at as u32).collect()),
+        _ => Values::U64(crds.collect()),
+    }
 }
 
 fn no_thread(path: &Path, error: &std::io::Error) -> FileError {

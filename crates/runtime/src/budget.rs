@@ -31,6 +31,9 @@ const ASKED_PART: usize = 16;
 const KEPT_PART: usize = 16;
 /// Freed arrays of this size and more are kept: smaller ones the C library serves without page faults.
 const KEPT_FROM: usize = 64 << 10;
+/// Blocks of this size and more are returned, once that is asked for.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const RETURNED_FROM: c_int = 256 << 10;
 /// `malloc` aligns to this.
 const MALLOC_ALIGNMENT: usize = 16;
 
@@ -43,6 +46,16 @@ thread_local! {
 pub fn set_limit(bytes: usize) {
     LIMIT.store(bytes.max(1), Ordering::Relaxed);
     release();
+}
+
+/// From now on, freed blocks of some size go back to the system at once, and not into heaps that only grow: what the
+/// process takes stays close to what is counted. Blocks cost more then.
+pub fn return_freed() {
+    // SAFETY: this sets a parameter of the allocator, which is of use to all threads.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, RETURNED_FROM);
+    }
 }
 
 /// How many bytes arrays may take in all: what the system can give now, if nothing else was set.

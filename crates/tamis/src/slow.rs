@@ -50,7 +50,7 @@ impl Kernel {
         self.warned(operands, floor)
     }
 
-    /// The same of operands wherever they are.
+    /// These for operands wherever they are.
     pub(crate) fn warned<T: Operand>(
         &self,
         operands: &[(&str, &T)],

@@ -331,6 +331,7 @@ fn first_entry(
 
 fn read_entries(chunks: &mut Chunks, head: &Head, scope: &Scope) -> Parsed<Entries> {
     let mut entries = Entries::new(head.order());
+    entries.reserve(scope.expected())?;
     loop {
         // The shortest line has a digit and what ends it for each field.
         entries.reserve(chunks.in_chunk() / (2 * head.order() + 2) + 1)?;

@@ -280,7 +280,10 @@ impl<'c, 's> Reading<'c, 's> {
         match self.scope {
             Scope::File { is_bounded: true } => triplets.reserve(self.sizes.stored as usize)?,
             Scope::File { is_bounded: false } => {}
-            Scope::Part { .. } => triplets = triplets.of_part(),
+            Scope::Part { expected, .. } => {
+                triplets = triplets.of_part();
+                triplets.reserve(*expected)?;
+            }
         }
         Ok((self, triplets))
     }

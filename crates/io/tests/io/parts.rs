@@ -41,7 +41,7 @@ fn at_once(
     Err(changed(path))
 }
 
-/// The same of parts that are read one after the other.
+/// The entries of parts that are read one after the other.
 fn in_turn(
     path: &Path,
     options: &ReadOptions,
