@@ -140,7 +140,8 @@ pub struct TensorArgs {
     /// input, or a number for a scalar
     #[arg(short = 'i', long = "input", value_name = "T=FILE")]
     pub inputs: Vec<String>,
-    /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
+    /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7, dense, or 1000x1000:5/row for
+    /// 5 entries in each row, which ranks generate in parts
     #[arg(short = 'g', long = "generate", value_name = "T=DIMS:DENSITY[:SEED]")]
     pub generators: Vec<String>,
     /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20; also

@@ -1,6 +1,8 @@
 //! Random tensors from a text such as `1000x1000:0.01:7` or `dense`.
 
 use crate::failure::{Failure, invalid};
+use std::iter;
+use std::ops::Range;
 use tamis::format::LevelMap;
 use tamis::ids::Id;
 use tamis::level::DENSE;
@@ -27,6 +29,8 @@ pub enum Density {
     Full,
     /// This share, from 0 to 1.
     Share(f64),
+    /// So many for each coordinate of the first mode, which do not depend on other coordinates.
+    PerRow(u64),
 }
 
 /// What a tensor is without a format: dense if it was generated so.
@@ -43,7 +47,7 @@ impl Generator {
     pub fn shape(&self) -> Shape {
         match self.density {
             Density::Full => Shape::Dense,
-            Density::Share(_) => Shape::Sparse,
+            Density::Share(_) | Density::PerRow(_) => Shape::Sparse,
         }
     }
 
@@ -53,6 +57,7 @@ impl Generator {
         match self.density {
             Density::Full => size as u64,
             Density::Share(share) => (share * size).round() as u64,
+            Density::PerRow(_) => self.of_rows(dims, dims.first().copied().unwrap_or(0)),
         }
     }
 
@@ -76,8 +81,8 @@ impl Generator {
             return Err(wrong("the dimensions must be whole numbers with x between them"));
         }
         let Some(share) = parts.first() else { return Err(wrong("the density is missing")) };
-        let share =
-            density(share).ok_or_else(|| wrong("the density must be dense or from 0 to 1"))?;
+        let share = density(share)
+            .ok_or_else(|| wrong("the density must be dense, from 0 to 1, or as in 5/row"))?;
         let seed = match parts.get(1) {
             Some(seed) => seed.parse().map_err(|_| wrong("the seed must be a whole number"))?,
             None => 0,
@@ -95,6 +100,9 @@ impl Generator {
         dims: &[u64],
         datatype: DataType,
     ) -> Result<Coordinates, Diagnostic> {
+        if let Density::PerRow(_) = self.density {
+            return self.rows(name, dims, datatype, 0..dims.first().copied().unwrap_or(0));
+        }
         let help = "choose smaller dimensions or density";
         let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).ok_or_else(|| {
             let message = format!("{name} would have more than 2^64 elements to choose from");
@@ -111,6 +119,65 @@ impl Generator {
         Coordinates::new(dims.to_vec(), crds, vals)
     }
 
+    /// How many entries so many coordinates of the first mode have, of so many each.
+    fn of_rows(&self, dims: &[u64], rows: u64) -> u64 {
+        let Density::PerRow(each) = self.density else { return 0 };
+        let row = dims.iter().skip(1).fold(1u64, |n, &d| n.saturating_mul(d));
+        rows.saturating_mul(each.min(row))
+    }
+
+    /// The entries at some coordinates of the first mode, where there are so many for each: those that the whole has
+    /// there.
+    pub fn rows(
+        &self,
+        name: &str,
+        dims: &[u64],
+        datatype: DataType,
+        rows: Range<u64>,
+    ) -> Result<Coordinates, Diagnostic> {
+        let help = "choose smaller dimensions or density";
+        let Some((_, below)) = dims.split_first() else {
+            let message = format!("{name} has no rows to choose entries from");
+            return Err(Diagnostic::new(Code::OrderMismatch, message).help("write -g T=dense"));
+        };
+        let row = below.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).ok_or_else(|| {
+            let message = format!("a row of {name} would have more than 2^64 elements");
+            Diagnostic::new(Code::DimensionTooLarge, message).help(help)
+        })?;
+        let all = self.of_rows(dims, rows.end - rows.start);
+        let value = if datatype.is_complex() { 16 } else { 8 };
+        let bytes = (8 * dims.len() + value) as f64 * all as f64;
+        budget::check(name, bytes, help)?;
+        let drawn = self.draw_rows(below, datatype, (rows, row), all);
+        let (crds, vals) = drawn.ok_or_else(|| budget::refusal(name, Some(bytes), help))?;
+        Coordinates::new(dims.to_vec(), crds, vals)
+    }
+
+    /// The entries of some rows of so many elements; `None` where memory is too small.
+    fn draw_rows(
+        &self,
+        below: &[u64],
+        datatype: DataType,
+        (rows, row): (Range<u64>, u64),
+        all: u64,
+    ) -> Option<(Vec<Vec<u64>>, Values)> {
+        let each = all / (rows.end - rows.start).max(1);
+        let (mut first, mut places) = (listed(iter::empty(), all)?, listed(iter::empty(), all)?);
+        let mut drawn: Vec<Scalar> = listed(iter::empty(), all)?;
+        let seed = Random::of_seed(self.seed).next();
+        for at in rows {
+            let mut random = Random::of_seed(seed ^ at);
+            let own = random.places(Density::Share(0.0), each, row)?;
+            let own: Vec<u64> = listed(own, each)?;
+            drawn.extend(own.iter().map(|_| random.value(datatype)));
+            first.extend(own.iter().map(|_| at));
+            places.extend(own);
+        }
+        let mut crds = coordinates(&places, below)?;
+        crds.insert(0, first);
+        Some((crds, values(drawn.into_iter(), datatype, all)?))
+    }
+
     /// The tensor itself, with the entries of [`Generator::fill`], if it is one array over all modes: a
     /// list of entries would take several times the memory.
     pub fn stored(
@@ -123,6 +190,9 @@ impl Generator {
         let strides = strides(dims, &storage.format);
         let Some((strides, size)) = strides.zip(size) else { return Ok(None) };
         let Ok(len) = usize::try_from(size) else { return Ok(None) };
+        if let Density::PerRow(_) = self.density {
+            return Ok(None);
+        }
         let (datatype, count) = (storage.datatype, self.count(size));
         let drawn = if count == size { 0 } else { count.min(size - count) };
         let bytes = size as f64 * datatype.size() as f64 + 8.0 * drawn as f64;
@@ -146,6 +216,7 @@ impl Generator {
         match self.density {
             Density::Full => size,
             Density::Share(share) => ((share * size as f64).round() as u64).min(size),
+            Density::PerRow(each) => each.min(size),
         }
     }
 
@@ -160,15 +231,20 @@ impl Generator {
         let mut random = Random::of_seed(self.seed);
         let places = listed(random.places(self.density, count, size)?, count)?;
         let drawn = places.iter().map(|_| random.value(datatype));
-        let vals = match datatype.is_complex() {
-            true => {
-                let parts = drawn.map(|z| z.parts().map(Scalar::as_f64));
-                Values::C128(listed(parts, count)?)
-            }
-            false => Values::F64(listed(drawn.map(Scalar::as_f64), count)?),
-        };
+        let vals = values(drawn, datatype, count)?;
         Some((coordinates(&places, dims)?, vals))
     }
+}
+
+/// So many values of a type in a list; `None` where memory is too small.
+fn values(drawn: impl Iterator<Item = Scalar>, datatype: DataType, count: u64) -> Option<Values> {
+    Some(match datatype.is_complex() {
+        true => {
+            let parts = drawn.map(|z| z.parts().map(Scalar::as_f64));
+            Values::C128(listed(parts, count)?)
+        }
+        false => Values::F64(listed(drawn.map(Scalar::as_f64), count)?),
+    })
 }
 
 /// So many items in an array; `None` where memory is too small.
@@ -215,6 +291,9 @@ fn strides(dims: &[u64], format: &Format) -> Option<Vec<(u64, u64, u64)>> {
 fn density(text: &str) -> Option<Density> {
     if text == "dense" {
         return Some(Density::Full);
+    }
+    if let Some(each) = text.strip_suffix("/row") {
+        return Some(Density::PerRow(each.parse().ok()?));
     }
     let share: f64 = text.parse().ok()?;
     (0.0..=1.0).contains(&share).then_some(Density::Share(share))
@@ -299,6 +378,33 @@ mod tests {
         }
     }
 
+    /// Rows are drawn alike, with others or without.
+    #[test]
+    fn rows_do_not_depend_on_others() {
+        for density in ["0/row", "3/row", "7/row", "90/row"] {
+            let Ok(generator) = Generator::parse("-g", &format!("20x4x2:{density}:9")) else {
+                panic!("{density} is read")
+            };
+            let dims = [20, 4, 2];
+            let rows = |rows| generator.rows("A", &dims, DataType::F64, rows).expect("room");
+            let all = rows(0..20);
+            assert_eq!(all.vals().len() as u64, generator.entries(&dims));
+            let mut at = 0;
+            for part in [rows(0..1), rows(1..9), rows(9..9), rows(9..20)] {
+                let end = at + part.vals().len();
+                for (crds, own) in all.crds().iter().zip(part.crds()) {
+                    assert_eq!(crds[at..end], own[..]);
+                }
+                let [Values::F64(all), Values::F64(own)] = [all.vals(), part.vals()] else {
+                    panic!("floats were asked for")
+                };
+                assert_eq!(all[at..end], own[..]);
+                at = end;
+            }
+            assert_eq!(at, all.vals().len());
+        }
+    }
+
     #[test]
     fn parts_are_told_apart() {
         let read = |text| Generator::parse("-g", text).ok();
@@ -309,6 +415,8 @@ mod tests {
         assert_eq!(read("0.5:3"), of(None, Density::Share(0.5), 3));
         assert_eq!(read("10x20:0.1:7"), of(Some(&[10, 20]), Density::Share(0.1), 7));
         assert_eq!(read("10:dense"), of(Some(&[10]), Density::Full, 0));
+        assert_eq!(read("10x20:5/row:7"), of(Some(&[10, 20]), Density::PerRow(5), 7));
+        assert_eq!(read("10x20:-1/row"), None);
         assert_eq!(read("10x20"), None);
         assert_eq!(read("2.0"), None);
         let Err(Failure::Diagnostic(told)) = Generator::parse("-g", "3X3:0.1") else { panic!() };

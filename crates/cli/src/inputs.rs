@@ -3,13 +3,13 @@
 use crate::args::TensorArgs;
 use crate::dimensions::{Dimensions, dimensions};
 use crate::failure::{Failure, assignment, invalid, suggested};
-use crate::generate::Generator;
+use crate::generate::{Density, Generator};
 use crate::given::{check_all_given, next, order_of, other_order, twice};
 use crate::lists::{About, List, Listed, Readers, files};
 use crate::progress;
 use crate::ranks::{Operand, Ranks};
 use std::collections::BTreeMap;
-use tamis::dist::{Described, Distributed};
+use tamis::dist::{Described, Distributed, agree};
 use tamis::notation::Program;
 use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, Storage, Strictness, Values,
@@ -103,9 +103,12 @@ pub fn operands(
         let known = match stored {
             Some(tensor) => operands.insert(name.clone(), Operand::Whole(tensor)).is_some(),
             None => {
-                let list = generator.fill(&name, &dims, datatype)?;
-                let datatype = list.vals().datatype();
-                let list = List { datatype, shape, list: Listed::Whole(list), fill: None };
+                let list = match of_ranks(&generator, (&name, &dims), datatype, readers)? {
+                    Some(list) => list,
+                    None => Listed::Whole(generator.fill(&name, &dims, datatype)?),
+                };
+                let datatype = list.datatype();
+                let list = List { datatype, shape, list, fill: None };
                 lists.insert(name.clone(), list).is_some()
             }
         };
@@ -121,6 +124,26 @@ pub fn operands(
         operands.insert(name, operand);
     }
     Ok(operands.into_iter().collect())
+}
+
+/// What each rank of this process generates, where rows do not depend on others.
+fn of_ranks(
+    generator: &Generator,
+    (name, dims): (&str, &[u64]),
+    datatype: DataType,
+    readers: Readers<'_>,
+) -> Result<Option<Listed>, Diagnostic> {
+    let Readers::Ranks(ranks) = readers else { return Ok(None) };
+    if !ranks.are_several() || !matches!(generator.density, Density::PerRow(_)) {
+        return Ok(None);
+    }
+    let rows = dims.first().copied().unwrap_or(0);
+    let parts = ranks.each(|comm, _| {
+        let begin = |rank: usize| (u128::from(rows) * rank as u128 / comm.ranks() as u128) as u64;
+        let own = begin(comm.rank())..begin(comm.rank() + 1);
+        agree(comm, generator.rows(name, dims, datatype, own))
+    })?;
+    Ok(Some(Listed::OfRanks { parts, entries: generator.entries(dims) }))
 }
 
 /// Entries stored as an operand.

@@ -113,7 +113,8 @@ impl Listed {
         }
     }
 
-    fn datatype(&self) -> DataType {
+    /// The type of the values.
+    pub fn datatype(&self) -> DataType {
         match self {
             Listed::OnDisk { datatype, .. } => *datatype,
             Listed::Whole(list) => list.vals().datatype(),

@@ -10,7 +10,8 @@ use support::{check, scratch, tamis};
 /// hundred.
 fn matrix(kind: &str, n: u64, every: u64) -> String {
     let first = |j: u64| if kind.ends_with("symmetric") { j } else { 1 };
-    let entries = |j: u64| (first(j)..=n).filter(move |i| (i * 131 + j * j * 7) % every == 0);
+    let entries =
+        |j: u64| (first(j)..=n).filter(move |i| (i * 131 + j * j * 7).is_multiple_of(every));
     let count: usize = (1..=n).map(|j| entries(j).count()).sum();
     let mut text = format!("%%MatrixMarket matrix coordinate {kind}\n{n} {n} {count}\n");
     for j in 1..=n {
@@ -22,8 +23,9 @@ fn matrix(kind: &str, n: u64, every: u64) -> String {
 }
 
 fn tensor(n: u64, count: u64) -> String {
-    let line = |e: u64| (e * 7919 % n + 1, e * 104_729 % n + 1, e * 1_299_709 % n + 1, e % 23);
-    let mut text = String::new();
+    let line = |e: u64| (e * 7919 % n + 1, e * 104_729 % n + 1, e * e / 3 % n + 1, e % 23);
+    // The file does not say its dimensions.
+    let mut text = format!("{n} {n} {n} 1\n");
     for (i, j, k, value) in (0..count).map(line) {
         let _ = writeln!(text, "{i} {j} {k} {value}.25");
     }
@@ -69,8 +71,7 @@ fn same(program: &str, operands: &[&str], result: &str, limit: &str) {
 fn products_of_large_matrices_are_the_same() {
     let a = format!("A={}", input("a.mtx", &matrix("real general", 3000, 97)));
     let b = format!("B={}", input("b.mtx", &matrix("real general", 3000, 1511)));
-    let s =
-        format!("A={}", input("s.mtx", &matrix("real symmetric", 3000, 197).replace("\n", "\n")));
+    let s = format!("A={}", input("s.mtx", &matrix("real symmetric", 3000, 197)));
     let spmv = "y(i) = A(i,j) * x(j)";
     same(spmv, &["-i", &a, "-g", "x=dense"], "y", "1500K");
     same(spmv, &["-i", &a, "-g", "x=dense", "-f", "A=dcsr"], "y", "1500K");
@@ -87,6 +88,21 @@ fn products_of_large_tensors_are_the_same() {
     let factors = ["-i", &b, "-g", "C=500x4:dense", "-g", "D=500x4:dense:1"];
     same("A(i,r) = B(i,j,k) * C(j,r) * D(k,r)", &factors, "A", "2M");
     same("T(i,j,k) = 2 * B(i,j,k)", &["-i", &b], "T", "2M");
+}
+
+#[test]
+fn the_json_of_parts_has_all_keys() {
+    let a = format!("A={}", input("j.mtx", &matrix("real general", 2000, 31)));
+    let run = ["run", "y(i) = A(i,j) * x(j)", "-i", &a, "-g", "x=2000:dense", "--json"];
+    let keys = |output: std::process::Output| {
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let keys: Vec<String> = object.as_object().unwrap().keys().cloned().collect();
+        (keys, object["parts"].as_u64(), object["results"][0]["nnz"].as_u64())
+    };
+    let (whole, none, stored) = keys(tamis(&run));
+    let (parts, count, same) = keys(tamis(&[&run[..], &["--memory-limit", "2M"]].concat()));
+    assert_eq!((parts, same, none), (whole, stored, None));
+    assert!(count.is_some_and(|count| count > 1));
 }
 
 #[test]

@@ -23,6 +23,8 @@ fn threads_as_ranks_compute_what_one_process_does() {
         &["y(j) = A(i,j) * x(i); s = y(j) * y(j)", "-i", MATRIX, "-g", "x=dense"],
         &["C(i,j) = A(i,k) * A(k,j)", "-i", MATRIX],
         &["C(i,j) = A(i,j) + A(j,i)", "-i", MATRIX, "-f", "C=csc"],
+        &["C(i,j) = A(i,j) * x(j)", "-g", "A=300x200:5/row:7", "-g", "x=dense"],
+        &["s = A(i,j,k)", "-g", "A=30x20x4:70/row"],
         &["t = 2 * 3"],
     ];
     for program in programs {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Runs are columns of numbers in a temporary file (distribution sort; Knuth, The Art of Computer Programming 3,
-//! 5.4), which goes when it is dropped.
+//! 5.4), which goes with the process at the latest.
 
 use crate::error::{FileError, FileErrorCode, Flaw};
 use crate::parts::{Cut, Found, Part};
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use tamis_runtime::budget::{self, Reservation};
@@ -43,7 +43,8 @@ pub struct Spill {
     cut: Cut,
     all: Found,
     mode: usize,
-    temporary: Temporary,
+    /// Where the entries are kept.
+    folder: PathBuf,
     /// Written at its end, and read anywhere.
     file: File,
     reader: File,
@@ -79,10 +80,12 @@ impl Spill {
         let refused = |error| not_writable(folder, &error);
         let (temporary, file) = Temporary::file(folder, Readers::User).map_err(refused)?;
         let reader = File::open(temporary.path()).map_err(refused)?;
+        // Without a name, the file goes with the process, however that ends.
+        drop(temporary);
         let share = (memory / PART).clamp(LEAST, MOST);
         let parts = cut.list_bytes().div_ceil(share).clamp(1, cut.bytes().max(1)) as usize;
-        let (runs, all) = (vec![], Found::default());
-        let mut spill = Spill { cut, all, mode, temporary, file, reader, at: 0, runs, entries: 0 };
+        let (runs, all, folder) = (vec![], Found::default(), folder.to_path_buf());
+        let mut spill = Spill { cut, all, mode, folder, file, reader, at: 0, runs, entries: 0 };
         spill.read_parts(parts)?;
         match spill.cut.is_two_sided(&spill.all) {
             true => Err(two_sided(spill.cut.path())),
@@ -231,8 +234,7 @@ impl Spill {
         self.at = run.values() + (count * run.datatype.size()) as u64;
         self.entries += count as u64;
         let written = write(&self.file, list, &run, order.as_deref());
-        let folder = self.temporary.path().parent().unwrap_or(Path::new("."));
-        written.map_err(|error| not_writable(folder, &error))?;
+        written.map_err(|error| not_writable(&self.folder, &error))?;
         self.runs.push(run);
         Ok(())
     }
@@ -247,7 +249,7 @@ impl Spill {
         let size = datatype.size();
         let mut bytes = vec![0; range.len() * size];
         let read = self.reader.read_exact_at(&mut bytes, column + (range.start * size) as u64);
-        read.map_err(|error| not_readable(&error).of_file(self.temporary.path()))?;
+        read.map_err(|error| not_readable(&error).of_file(&self.folder))?;
         let mut numbers = Values::empty(datatype);
         numbers.extend_bytes(&bytes);
         Ok(numbers)
