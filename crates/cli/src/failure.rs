@@ -26,6 +26,14 @@ impl Failure {
         self.status()
     }
 
+    /// The reason alone.
+    pub fn message(&self) -> String {
+        match self {
+            Failure::Diagnostic(d) => d.message.clone(),
+            Failure::File(e) => format!("{}: {}", e.path.display(), e.message),
+        }
+    }
+
     /// Whether memory is too small.
     pub fn is_of_memory(&self) -> bool {
         match self {

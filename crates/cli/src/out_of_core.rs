@@ -11,7 +11,7 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, tell};
 use crate::lists::{Disk, Kept, Readers};
-use crate::part_by_part::{From, Parts, not_in_parts};
+use crate::part_by_part::{From, Parts, WhyNot, not_in_parts};
 use crate::ranks::Operand;
 use crate::run::{Request, SHOWN, print_first, print_head, writes_standard};
 use crate::{inputs, json, progress};
@@ -24,7 +24,7 @@ use std::time::Instant;
 use tamis::budget::Reservation;
 use tamis::dist::{Described, Tasks};
 use tamis::ids::Id;
-use tamis::{Code, Coordinates, DataType, Diagnostic, Scalar, Tensor, budget};
+use tamis::{Coordinates, DataType, Diagnostic, Scalar, Tensor, budget};
 use tamis_io::{Cut, Found, ReadOptions, Spill, Symmetry, WriteOptions};
 
 /// Bytes of code and threads.
@@ -39,30 +39,61 @@ pub fn bytes_of_text(args: &RunArgs) -> Option<u64> {
     bytes.reduce(|some, others| some + others)
 }
 
+/// How operands are cut, as far as that is known before files are read.
+pub struct Plan {
+    /// The modes by which they are, if dimensions are known; none of one that each part needs as a whole.
+    modes: Option<BTreeMap<String, Option<usize>>>,
+}
+
+impl Plan {
+    /// The plan of a command, or why it is not run part by part.
+    pub fn of(args: &RunArgs, request: &Request) -> Result<Plan, WhyNot> {
+        let format = inputs::standard_format(&args.tensors.formats);
+        let is_whole = |(_, path): &&(String, PathBuf)| !tamis_io::is_streamed(path, format);
+        if let Some((name, path)) = request.outputs.iter().find(is_whole) {
+            return Err(WhyNot {
+                why: format!("{} is written as a whole", path.display()),
+                help: format!("write -o {name}=FILE.tns or .mtx, or raise the limit"),
+            });
+        }
+        if args.time > 1 {
+            return Err(WhyNot {
+                why: format!("each of {} runs would read the files again", args.time),
+                help: "leave out --time, or raise the limit".to_owned(),
+            });
+        }
+        let guess = Guess { is_sure: RefCell::new(true) };
+        let surveyed = operands_of(args, request, Readers::Disk(&guess))
+            .and_then(|operands| compiled(request, &operands));
+        match (surveyed.map(|tasks| tasks.pieces), guess.is_sure.into_inner()) {
+            (Ok(Ok(pieces)), _) => Ok(Plan { modes: Some(pieces.operands) }),
+            (Ok(Err(why)), true) => Err(WhyNot::of(why)),
+            (Err(failure), true) => Err(WhyNot::of(failure.message())),
+            (_, false) => Ok(Plan { modes: None }),
+        }
+    }
+}
+
 /// Runs the command; `failure` is what running it as a whole failed by.
 pub fn run(
     args: &RunArgs,
     request: Request,
+    plan: Plan,
     failure: Option<Failure>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    check(args, &request)?;
     budget::release();
     budget::return_freed();
     let _own = own_memory()?;
     let start = Instant::now();
-    let modes = match survey(args, &request)? {
-        Survey::Modes(modes) => Some(modes),
-        Survey::Unknown => None,
-        Survey::Whole(why) => return Err(not_in_parts(failure, &why)),
-    };
-    let kept = Keeper { request: &request, modes, spills: RefCell::default() };
+    let kept = Keeper { request: &request, modes: plan.modes, spills: RefCell::default() };
     let operands = operands(args, &request, &kept)?;
     let operand_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let tasks = compiled(&request, &operands)?;
     let compile_seconds = start.elapsed().as_secs_f64();
-    let pieces = tasks.pieces.as_ref().map_err(|why| not_in_parts(failure, why))?;
+    let pieces =
+        tasks.pieces.as_ref().map_err(|why| not_in_parts(failure, WhyNot::of(why.clone())))?;
     let warnings = tasks.warnings(&described(&operands))?;
     if !args.quiet && !args.json {
         warnings.iter().for_each(|warning| tell(warning));
@@ -104,50 +135,6 @@ fn own_memory() -> Result<Reservation, Diagnostic> {
     let bytes = OWN_MEMORY.min(budget::limit() / 4);
     own.resize(bytes, "the program", "use more memory")?;
     Ok(own)
-}
-
-/// Refuses what is not done part by part.
-fn check(args: &RunArgs, request: &Request) -> Result<(), Failure> {
-    let format = inputs::standard_format(&args.tensors.formats);
-    let is_whole = |(_, path): &&(String, PathBuf)| !tamis_io::is_streamed(path, format);
-    if let Some((name, path)) = request.outputs.iter().find(is_whole) {
-        let message = format!(
-            "{} would be written as a whole, and the operands are larger than memory",
-            path.display()
-        );
-        let help = format!("write -o {name}=FILE.tns or .mtx, or raise the limit");
-        return Err(Diagnostic::new(Code::OutOfMemory, message).help(help).into());
-    }
-    if args.time > 1 {
-        let message = "files that are larger than memory are read as they are computed with: such runs are not timed";
-        let help = "leave out --time, or raise the limit";
-        return Err(Diagnostic::new(Code::InvalidOption, message).help(help).into());
-    }
-    Ok(())
-}
-
-/// By which modes operands are cut, as far as that is known before files are read.
-enum Survey {
-    Modes(BTreeMap<String, Option<usize>>),
-    /// The program is run as a whole, for this reason.
-    Whole(String),
-    /// Dimensions are not known.
-    Unknown,
-}
-
-fn survey(args: &RunArgs, request: &Request) -> Result<Survey, Failure> {
-    let guess = Guess { is_sure: RefCell::new(true) };
-    let surveyed = operands_of(args, request, Readers::Disk(&guess))
-        .and_then(|operands| compiled(request, &operands));
-    match (surveyed, guess.is_sure.into_inner()) {
-        (Ok(tasks), is_sure) => match tasks.pieces {
-            Ok(pieces) => Ok(Survey::Modes(pieces.operands)),
-            Err(why) if is_sure => Ok(Survey::Whole(why)),
-            Err(_) => Ok(Survey::Unknown),
-        },
-        (Err(failure), true) => Err(failure),
-        (Err(_), false) => Ok(Survey::Unknown),
-    }
 }
 
 /// What the beginnings of files tell.

@@ -16,6 +16,9 @@ use tamis::ids::Id;
 use tamis::{Code, Coordinates, Diagnostic, Duplicates, Storage, Tensor, budget};
 use tamis_io::Spill;
 
+/// The rows that parts begin at are at most so many, as a power of two.
+const MOST_UNITS: u32 = 16;
+
 /// A program and where its parts come from.
 pub struct Parts<'p> {
     /// The program.
@@ -71,7 +74,7 @@ impl<'p> Parts<'p> {
         let outermost = tasks.storage.format.levels().first().map(|level| level.map.modes());
         if outermost.is_none_or(|modes| modes[0].index() != pieces.mode) {
             let why = format!("parts of {} would not follow each other in its result", pieces.var);
-            return Err(not_in_parts(None, &why));
+            return Err(not_in_parts(None, WhyNot::of(why)));
         }
         let mut sources = vec![];
         for (name, operand) in operands {
@@ -80,7 +83,7 @@ impl<'p> Parts<'p> {
                 (Operand::OnDisk(described), Some(spill)) => {
                     if mode.is_some_and(|mode| mode != spill.mode()) {
                         let why = format!("{name} would be read by its mode {}", spill.mode() + 1);
-                        return Err(not_in_parts(None, &why));
+                        return Err(not_in_parts(None, WhyNot::of(why)));
                     }
                     (described.storage, From::Disk(spill))
                 }
@@ -95,6 +98,7 @@ impl<'p> Parts<'p> {
         };
         // Steps are powers of two.
         let step = sources.iter().map(step).max().unwrap_or(1);
+        let step = step.max((pieces.size >> MOST_UNITS).next_power_of_two());
         let shared = 1 << pieces.block.trailing_zeros().min(step.trailing_zeros());
         let unit = (pieces.block / shared).saturating_mul(step);
         let mut weights = vec![0u64; pieces.size.div_ceil(unit) as usize];
@@ -252,19 +256,34 @@ impl Source {
     }
 }
 
-/// Why the program is not run part by part, beside what is wrong anyway.
-pub fn not_in_parts(failure: Option<Failure>, why: &str) -> Failure {
-    let told = match failure {
-        Some(Failure::Diagnostic(d)) => d.message,
-        Some(Failure::File(e)) => format!("{}: {}", e.path.display(), e.message),
-        None => {
+/// Why a program is not run part by part, and the way out.
+#[derive(Clone)]
+pub struct WhyNot {
+    /// The reason.
+    pub why: String,
+    /// The way out.
+    pub help: String,
+}
+
+impl WhyNot {
+    /// A reason that lies in the program.
+    pub fn of(why: impl Into<String>) -> WhyNot {
+        let help = "raise the limit, or write a program or choose formats whose outermost loop is over rows of the \
+             large operand and of the result";
+        WhyNot { why: why.into(), help: help.to_owned() }
+    }
+}
+
+/// What is told of memory that is too small, with why the program is not run part by part.
+pub fn not_in_parts(failure: Option<Failure>, WhyNot { why, help }: WhyNot) -> Failure {
+    let told = failure.map_or_else(
+        || {
             let limit = budget::limit() as f64 / 1e6;
             format!("the operands are larger than the memory limit of {limit:.1} MB")
-        }
-    };
+        },
+        |failure| failure.message(),
+    );
     let message = format!("{told}; and the program is not run part by part: {why}");
-    let help = "raise the limit, or write a program or choose formats whose outermost loop is over rows of the large \
-         operand and of the result";
     Diagnostic::new(Code::OutOfMemory, message).help(help).into()
 }
 

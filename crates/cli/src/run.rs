@@ -3,6 +3,8 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
 use crate::lists::Readers;
+use crate::out_of_core::Plan;
+use crate::part_by_part::not_in_parts;
 use crate::ranks::{Operand, Operands, Ranks, named};
 use crate::{inputs, json, out_of_core, progress};
 use serde_json::json;
@@ -26,14 +28,18 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     let may_be_cut = args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune;
     let text = if may_be_cut { out_of_core::bytes_of_text(args) } else { None };
     let Some(text) = text else { return whole(args, request, ranks, out) };
-    if text > budget::limit() as u64 {
-        return out_of_core::run(args, request, None, out);
-    }
-    match whole(args, request.clone(), ranks, out) {
-        Err(failure) if failure.is_of_memory() => {
-            out_of_core::run(args, request, Some(failure), out)
+    let is_larger = text > budget::limit() as u64;
+    let plan = is_larger.then(|| Plan::of(args, &request));
+    let mut failure = None;
+    if !matches!(plan, Some(Ok(_))) {
+        match whole(args, request.clone(), ranks, out) {
+            Err(told) if told.is_of_memory() => failure = Some(told),
+            outcome => return outcome,
         }
-        outcome => outcome,
+    }
+    match plan.unwrap_or_else(|| Plan::of(args, &request)) {
+        Ok(plan) => out_of_core::run(args, request, plan, failure, out),
+        Err(why) => Err(not_in_parts(failure, why)),
     }
 }
 
