@@ -174,3 +174,35 @@ fn entries_of_any_rank_come_to_their_owners() {
     let even = whole.nnz() as f64 / 4.0;
     assert!(held.iter().all(|&held| (held as f64) < 1.05 * even), "{held:?}");
 }
+
+/// A program that is compiled for parts which no rank has as a whole has the bits of one compiled for the whole.
+#[test]
+fn programs_are_compiled_for_parts() {
+    let list = banded(3_000);
+    let a = packed(&list, "csr");
+    let x = Tensor::dense(&[3_000], (0..3_000).map(|n| f64::from(n % 17) / 3.0).collect()).unwrap();
+    for text in ["y(i) = A(i,j) * x(j)", "C(i,j) = A(i,k) * A(k,j) + x(i) * A(i,j)"] {
+        let operands = [("A", &a), ("x", &x)];
+        let one = Kernel::compile(text, &operands, &Options::default()).unwrap();
+        let one = one.run(&operands).unwrap();
+        for ranks in [1, 2, 5] {
+            let all = on_threads(ranks, |comm| {
+                let share = |rank: usize| list.vals().len() * rank / comm.ranks();
+                let own = share(comm.rank())..share(comm.rank() + 1);
+                let crds = list.crds().iter().map(|crds| crds[own.clone()].to_vec()).collect();
+                let vals = own.map(|n| list.vals().as_f64(n)).collect();
+                let own = Coordinates::new(list.dims().to_vec(), crds, Values::F64(vals))?;
+                let own = Distributed::from_entries(comm, &own, a.storage())?;
+                let x = Distributed::split(comm, &x)?;
+                let operands = [("A", &own), ("x", &x)];
+                let program = tamis::notation::parse(text)?;
+                let kernel = Kernel::of_distributed(program, &operands, &Options::default())?;
+                assert!(kernel.warnings_of_distributed(&operands)?.is_empty());
+                gathered(comm, &kernel.run_distributed(comm, &operands)?)
+            });
+            for results in all {
+                assert_eq!(results.unwrap()[0].1, one[0].1, "{text} on {ranks} ranks");
+            }
+        }
+    }
+}
