@@ -33,7 +33,7 @@ const KEPT_PART: usize = 16;
 const KEPT_FROM: usize = 64 << 10;
 /// Blocks of this size and more are returned, once that is asked for.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const RETURNED_FROM: c_int = 256 << 10;
+const RETURNED_FROM: c_int = 2 << 20;
 /// `malloc` aligns to this.
 const MALLOC_ALIGNMENT: usize = 16;
 
