@@ -194,7 +194,9 @@ impl<E: Engine> Stepwise<E> {
             // A rank that failed may have left phases that others are in, but not the other way round.
             let failed = headers.iter().filter(|header| header.step == Step::Fail);
             let depth = failed.map(|header| header.depth).min().unwrap_or(1);
-            state.failed = Some((depth, failure.clone()));
+            // Outside of phases nothing is to be left.
+            let left = (state.depth > 0).then(|| (depth.clamp(1, state.depth), failure.clone()));
+            state.failed = left;
         }
         Err(failure)
     }
@@ -208,8 +210,9 @@ impl<E: Engine> Stepwise<E> {
         let lengths: Vec<u64> = headers.iter().map(length).collect();
         if let Some(lowest) = lengths.iter().position(|&length| length > 0) {
             let mut room = self.room(lengths.into_iter());
-            self.engine.all_gather(&told, &mut room)?;
+            let gathered = self.engine.all_gather(&told, &mut room);
             room[self.rank()].bytes = told;
+            gathered.map_err(|error| kept(&mut room, error))?;
             return Ok(Some(bytes::read(&room[lowest].bytes)));
         }
         let Some(first) = headers.first() else { return Ok(None) };
@@ -266,10 +269,14 @@ impl<E: Engine> Stepwise<E> {
         state: &mut State,
         mut room: Vec<Room>,
         own: Vec<u8>,
-        movement: impl FnOnce(&mut [Room]) -> Result<(), Diagnostic>,
+        movement: impl FnOnce(&[u8], &mut [Room]) -> Result<(), Diagnostic>,
     ) -> Result<Vec<Vec<u8>>, Diagnostic> {
-        movement(&mut room).inspect_err(|error| state.over = Some(error.clone()))?;
+        let moved = movement(&own, &mut room);
         room[self.rank()].bytes = own;
+        if let Err(error) = moved {
+            state.over = Some(error.clone());
+            return Err(kept(&mut room, error));
+        }
         Ok(room.into_iter().map(|room| room.bytes).collect())
     }
 }
@@ -293,7 +300,11 @@ impl<E: Engine> Communicator for Stepwise<E> {
         let lengths: Vec<u64> = parts.iter().map(|part| part.len() as u64).collect();
         let headers = self.headers(&mut state, Step::Exchange, &lengths, None)?;
         let room = self.reserved(&mut state, &headers)?;
-        self.moved(&mut state, room, own, |room| self.engine.exchange(&parts, room))
+        let moved = self.moved(&mut state, room, own, |_, room| self.engine.exchange(&parts, room));
+        if moved.is_err() {
+            std::mem::forget(parts);
+        }
+        moved
     }
 
     fn all_gather(&self, part: &[u8]) -> Result<Vec<Vec<u8>>, Diagnostic> {
@@ -302,7 +313,7 @@ impl<E: Engine> Communicator for Stepwise<E> {
         let headers = self.headers(&mut state, Step::Gather, &lengths, None)?;
         let room = self.reserved(&mut state, &headers)?;
         let is_empty = headers.iter().all(|header| header.length == 0);
-        self.moved(&mut state, room, part.to_vec(), |room| match is_empty {
+        self.moved(&mut state, room, part.to_vec(), |part, room| match is_empty {
             true => Ok(()),
             false => self.engine.all_gather(part, room),
         })
@@ -326,6 +337,12 @@ impl<E: Engine> Communicator for Stepwise<E> {
         state.depth = state.depth.saturating_sub(1);
         outcome
     }
+}
+
+/// Keeps memory for ever, as it is after an error of the engine: the library may still read and write what it was given.
+fn kept(room: &mut [Room], error: Diagnostic) -> Diagnostic {
+    room.iter_mut().for_each(|room| std::mem::forget(std::mem::take(&mut room.bytes)));
+    error
 }
 
 /// Rank 0 takes another step than a rank.
@@ -382,6 +399,24 @@ mod tests {
         let exchanged = comm.exchange(vec![vec![]; 2]);
         assert_eq!(exchanged.map_err(|error| error.to_string()), Err(told.to_owned()));
         assert!(comm.settle(None).is_err_and(|error| error.to_string() == told));
+        assert_eq!(comm.settle(None), Ok(()));
+    }
+
+    #[test]
+    fn a_failure_outside_of_phases_is_of_no_later_phase() {
+        let comm = Stepwise::new(Scripted(Mutex::new(vec![
+            (Step::Exchange, 1 << 62),
+            (Step::Ready, 0),
+            (Step::Settle, 0),
+            (Step::Gather, 0),
+            (Step::Settle, 0),
+        ])));
+        assert!(comm.exchange(vec![vec![]; 2]).is_err());
+        comm.begin();
+        assert_eq!(comm.settle(None), Ok(()));
+        // Nor are steps that are unlike each other.
+        assert!(comm.exchange(vec![vec![]; 2]).is_err());
+        comm.begin();
         assert_eq!(comm.settle(None), Ok(()));
     }
 

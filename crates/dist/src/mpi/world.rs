@@ -123,11 +123,7 @@ impl World {
                 started = started.and_then(|()| self.checked("MPI_Isend", error));
             }
         }
-        if let Err(error) = started {
-            // The library may still write to what it was given: memory that must not be freed.
-            room.iter_mut().for_each(|room| std::mem::forget(std::mem::take(&mut room.bytes)));
-            return Err(error);
-        }
+        started?;
         let mut statuses = vec![0u64; requests.count * STATUS / 8];
         let (count, statuses) = (requests.count as c_int, statuses.as_mut_ptr().cast());
         // SAFETY: these are the requests that were started, and there is a status for each.
