@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 use tamis_cuda::limits;
 use tamis_cuda::nvrtc::{self, Suited};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_testing::filetest;
 
 /// The architecture for which registers are counted.
@@ -44,6 +45,39 @@ fn kernels_compile_without_spills() {
             true => texts.iter().for_each(|(name, text)| drop(compiled(&compiler, name, text))),
             false => println!("this NVRTC does not know sm_{architecture}"),
         }
+    }
+}
+
+/// Each function and operator of each type of numbers has a text that compiles.
+#[test]
+fn every_function_compiles() {
+    if !is_there() {
+        eprintln!("skipped: NVRTC is neither installed nor to be had from PyPI");
+        return;
+    }
+    let compiler = Suited::to(MEASURED, None).unwrap();
+    let functions = UnaryOp::ALL.into_iter().map(|op| format!("{}(x(i))", op.name()));
+    let operators = BinaryOp::ALL.into_iter().map(|op| match op.name() {
+        name if name.starts_with(char::is_alphabetic) => format!("{name}(x(i), z(i))"),
+        sign => format!("x(i) {sign} z(i)"),
+    });
+    let schedule = "split(i, b, t, 256); parallelize(b, gpu_block); parallelize(t, gpu_thread)";
+    for datatype in ["f64", "f32", "i64", "u64", "f16"] {
+        let (mut kernels, mut count) = (String::new(), 0);
+        for value in functions.clone().chain(operators.clone()) {
+            let formats =
+                ["x", "z"].into_iter().filter(|name| value.contains(&format!("{name}(i)")));
+            let formats: String =
+                formats.map(|name| format!("{name}: dense{{{datatype}}}\n")).collect();
+            let text = format!("# x\n{formats}y(i) = {value}\nschedule: {schedule}\n---- cuda\n");
+            // What is not defined for a type is refused.
+            let Ok(text) = filetest::stage(&text, "cuda") else { continue };
+            let text = text.replace("compute_y", &format!("compute_y{count}"));
+            kernels += &format!("namespace of_{count} {{\n{text}\n}}\n");
+            count += 1;
+        }
+        assert!(count >= 25, "only {count} functions of {datatype}");
+        drop(compiler.compile(&kernels).unwrap_or_else(|why| panic!("{datatype}: {why}")));
     }
 }
 

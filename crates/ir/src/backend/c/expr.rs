@@ -130,6 +130,9 @@ impl Expressions<'_> {
             e if let Some(a) = self.function.halved(e) => {
                 (format!("({} >> 32)", self.wide(a, ATOM)), ATOM)
             }
+            e if let Some([a, b]) = self.function.leaving(e) => {
+                (format!("tamis_leaves({}, {})", self.expr(a), self.expr(b)), ATOM)
+            }
             Expr::Binary(op, a, b) => self.binary(*op, a, b),
             Expr::AndThen(a, b) => {
                 (format!("{} && {}", self.operand(a, AND), self.operand(b, AND + 1)), AND)

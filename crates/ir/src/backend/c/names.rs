@@ -17,14 +17,14 @@ const WORDS: &str = "alignas alignof asm auto bool break case char const constex
 do double else enum extern false float for goto if inline int long nullptr register restrict return \
 short signed sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual \
 union unsigned void volatile while main offsetof unreachable linux unix i386 mips sparc sun sgi hpux \
-hppa vax m68k mc68000 pdp11 powerpc";
+hppa vax m68k mc68000 pdp11 powerpc I";
 
 /// What C++ and CUDA own beyond that.
 const DEVICE: &str = "and and_eq bitand bitor catch char16_t char32_t class compl concept const_cast \
 consteval constinit decltype delete dynamic_cast explicit export friend mutable namespace new noexcept \
 not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast template \
 this throw try typeid typename using virtual wchar_t xor xor_eq threadIdx blockIdx blockDim gridDim \
-warpSize fma fmaf nan nanf atomicAdd atomicMax atomicCAS clock";
+warpSize fma fmaf fmod fmodf nan nanf atomicAdd atomicMax atomicCAS clock";
 
 /// A name as a C identifier that nothing else owns.
 pub(in crate::backend) fn escape(name: &str) -> String {

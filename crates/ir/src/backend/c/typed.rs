@@ -141,7 +141,7 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         _ if int => return None,
         "mod" => (
             TWO,
-            "TYPE r = __builtin_fmod@(x, y); return r == 0 ? copysign@(0, y) : (r < 0) != (y < 0) ? r + y : r;",
+            "TYPE r = __builtin_fmod@(x, y); return r == 0 ? copysign@((TYPE)0, y) : (r < 0) != (y < 0) ? r + y : r;",
         ),
         "pow" => (
             TWO,
