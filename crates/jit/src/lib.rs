@@ -53,11 +53,11 @@ use wide::Wide;
 /// Compiles a function, ready to call.
 pub fn compile(function: &ir::Function) -> Result<Code, Diagnostic> {
     let level = processor::level()?;
-    with_effort(function, Wide::of(function, level)?, (level, Effort::of(&[function])))
+    with_effort(function, Wide::of(function, level)?, (level, Effort::of(function)))
 }
 
-/// Compiles the functions of a program. More of them than a caller should wait for are compiled
-/// quickly.
+/// Compiles the functions of a program. Those that a caller should not wait for are compiled quickly:
+/// large ones, and what is left of a large program.
 pub fn compile_all(functions: &[&ir::Function]) -> Result<Vec<Code>, Diagnostic> {
     let level = processor::level()?;
     with_wide(functions, wide(functions, level)?, level)
@@ -84,8 +84,9 @@ fn with_wide(
     wide: Vec<Wide>,
     level: Level,
 ) -> Result<Vec<Code>, Diagnostic> {
-    let target = (level, Effort::of(functions));
-    functions.iter().zip(wide).map(|(f, wide)| with_effort(f, wide, target)).collect()
+    let efforts = Effort::of_each(functions);
+    let all = functions.iter().zip(wide).zip(efforts);
+    all.map(|((f, wide), effort)| with_effort(f, wide, (level, effort))).collect()
 }
 
 /// What code is generated for, and how thoroughly.
@@ -130,7 +131,7 @@ fn machine_code(
 
 /// The machine code of a function as text for people.
 pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
-    let (level, effort) = (processor::level()?, Effort::of(&[function]));
+    let (level, effort) = (processor::level()?, Effort::of(function));
     let isa = isa((level, effort))?;
     let wide = Wide::of(function, level)?;
     let mut context = translated(function, (isa, effort), Hints::native(), &wide)?;
@@ -171,14 +172,40 @@ enum Effort {
     Quick,
 }
 
-/// Statements and operators from which on a program is compiled quickly: some 15 ms of full effort.
+/// Statements and operators from which on a function is compiled quickly: some 15 ms of full effort.
 const LARGE: usize = 1500;
+/// Those of a program that are compiled with full effort, functions with the deepest loops first.
+const LARGE_PROGRAM: usize = 2 * LARGE;
 
 impl Effort {
-    fn of(functions: &[&ir::Function]) -> Effort {
-        let size: usize = functions.iter().map(|f| size(&f.body)).sum();
-        if size < LARGE { Effort::Full } else { Effort::Quick }
+    fn of(function: &ir::Function) -> Effort {
+        if size(&function.body) < LARGE { Effort::Full } else { Effort::Quick }
     }
+
+    /// The effort for each function of a program.
+    fn of_each(functions: &[&ir::Function]) -> Vec<Effort> {
+        let mut efforts = vec![Effort::Quick; functions.len()];
+        let mut deepest_first: Vec<usize> = (0..functions.len()).collect();
+        deepest_first.sort_by_key(|&k| std::cmp::Reverse(depth(&functions[k].body)));
+        let mut left = LARGE_PROGRAM;
+        for k in deepest_first {
+            let size = size(&functions[k].body);
+            if size < LARGE && size <= left {
+                efforts[k] = Effort::Full;
+                left -= size;
+            }
+        }
+        efforts
+    }
+}
+
+/// How many loops are around what is in the most of them.
+fn depth(block: &[ir::Stmt]) -> usize {
+    let of = |s: &ir::Stmt| {
+        let is_loop = matches!(s, ir::Stmt::For { .. } | ir::Stmt::While { .. });
+        usize::from(is_loop) + s.blocks().map(depth).max().unwrap_or(0)
+    };
+    block.iter().map(of).max().unwrap_or(0)
 }
 
 /// The number of statements and operators.
@@ -242,4 +269,36 @@ const FEATURES: [(Level, &str); 3] = [
 fn internal(message: String) -> Diagnostic {
     Diagnostic::new(DiagnosticCode::Internal, format!("machine code generation: {message}"))
         .help("report this; --backend c or --backend interp may work meanwhile")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tamis_ir::ir::parse::parse;
+
+    /// A function of so many statements, in a loop or not.
+    fn function(statements: usize, is_loop: bool) -> ir::Function {
+        let body = "s = s + 1.0\n".repeat(statements);
+        let body = if is_loop { format!("for i in 0..n {{\n{body}}}\n") } else { body };
+        let text = format!(
+            "fn f(n: i64, y: out [f64]) {{\n  var i: i64\n  var s: f64\n  s = 0.0\n{body}  y[0] = s\n}}\n"
+        );
+        parse(&text).unwrap_or_else(|d| panic!("{d}"))
+    }
+
+    /// Which functions of a program are compiled with full effort.
+    fn full(functions: &[ir::Function]) -> Vec<bool> {
+        let efforts = Effort::of_each(&functions.iter().collect::<Vec<_>>());
+        efforts.iter().map(|effort| matches!(effort, Effort::Full)).collect()
+    }
+
+    #[test]
+    fn what_is_left_of_a_large_program_is_compiled_quickly() {
+        let [small, large] = [10, LARGE].map(|n| function(n, true));
+        assert_eq!(full(&[small.clone(), large, small]), [true, false, true]);
+        // Each has a few operators for every statement.
+        let [plain, nest] = [false, true].map(|is_loop| function(LARGE / 8, is_loop));
+        let program = [plain.clone(), plain.clone(), plain, nest];
+        assert_eq!(full(&program), [true, true, false, true]);
+    }
 }
