@@ -297,7 +297,15 @@ impl Estimate<'_> {
                 OutputOrder::Listed => CONVERT_BY_LIST,
             }
         };
-        self.operands.converted.iter().map(|copy| cost(copy) * entries(&copy.0)).sum()
+        // Accesses of one tensor that are copied in one order have one copy.
+        let copies = &self.operands.converted;
+        let modes = |(access, vars, _): &(Access, Vec<IndexVar>, Format)| {
+            let of = |var| access.indices.iter().position(|index| index == var);
+            (access.tensor, vars.iter().map(of).collect::<Vec<_>>())
+        };
+        let is_first = |k: usize| !copies[..k].iter().any(|copy| modes(copy) == modes(&copies[k]));
+        let own = copies.iter().enumerate().filter(|(k, _)| is_first(*k));
+        own.map(|(_, copy)| cost(copy) * entries(&copy.0)).sum()
     }
 
     /// The variable of a level of an access, and the level's format.
