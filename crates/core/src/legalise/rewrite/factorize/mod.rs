@@ -38,6 +38,8 @@ use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How much cheaper a split has to be than one nest.
 const WORTH: f64 = 0.6;
+/// Joining a vector into a number.
+const JOIN: f64 = 8.0;
 /// How many splits deep.
 const DEPTH: usize = 4;
 /// Of up to so many sums that share factors all sets are weighed; of more, some are summed beforehand.
@@ -325,9 +327,20 @@ fn nest_cost(cx: &Context<'_>, product: &Product, order: &[IndexVar]) -> f64 {
     let strides = all.iter().filter(|vars| strided(vars)).count();
     let lists = lists(cx, &product.factors, |v| v == inner);
     match strides {
+        // A number that inner loops add to is joined of vectors for each iteration of those around.
+        0 if !lists && joins(product, order) => {
+            cost - trips * (1.0 - CONTIGUOUS)
+                + JOIN * trips / trip_count(cx, &product.factors, inner)
+        }
         0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
         _ => cost + trips * STRIDE * strides as f64,
     }
+}
+
+/// Whether the two innermost loops sum up the same element.
+fn joins(product: &Product, order: &[IndexVar]) -> bool {
+    let mut inner = order.iter().rev().take(2);
+    order.len() > 1 && inner.all(|v| !product.written.contains(v))
 }
 
 /// The trip count of a loop.
