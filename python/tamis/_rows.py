@@ -89,6 +89,10 @@ def is_in_columns(tensor: Tensor) -> bool:
 
 def reshaped(tensor: Tensor, shape: Sequence[int]) -> Tensor:
     """The elements of a tensor in the order of rows in axes of other sizes."""
+    if len(shape) == 2 and usual(shape, len(tensor.values)) == "csr":
+        matrix = _native.in_rows(tensor, *shape)
+        if matrix is not None:
+            return Tensor(matrix)
     coords, values = entries(tensor, index_type(tensor.shape, len(tensor.values)))
     places = coords[0].astype(np.int64)
     for axis, size in zip(coords[1:], tensor.shape[1:]):

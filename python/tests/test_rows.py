@@ -56,6 +56,19 @@ def test_moves_are_numpys(format, shape, fill, data, seed):
         same(found, expected)
 
 
+@pytest.mark.parametrize("shape, width", [((8, 10**9), np.int32), ((2, 4 * 10**9), np.int64)])
+def test_matrices_are_made_of_tensors_in_the_order_of_rows(shape, width):
+    coords = [[0, 3, 3, 9], [2, 0, 5, 7], [7, 7, 8, 9]]
+    found = tamis.coo(coords, [1.0, 2.0, 3.0, 4.0], shape=(10, 8, 10**8), format="csf", fill_value=1)
+    made = found.reshape(shape)
+    places = np.ravel_multi_index(coords, found.shape)
+    assert made.format == "csr" and made.levels[1]["crd"].dtype == width and made.fill_value == 1
+    np.testing.assert_array_equal(made.entries()[0], np.unravel_index(places, shape))
+    np.testing.assert_array_equal(made.values, [1.0, 2.0, 3.0, 4.0])
+    made.values[0] = 5.0
+    assert found.values[0] == 1.0
+
+
 def test_rows_and_columns_stay_what_they_are():
     x = array(3, (4, 6))
     for format, kept in (("csr", "csr"), ("csc", "csc")):

@@ -24,6 +24,7 @@
 //! | `stored` | operands as far as a compilation depends on them |
 //! | `slow` | a word before it is slow |
 //! | `effort` | which programs may take long, and are interruptible |
+//! | `reshape` | tensors whose entries are in the order of rows, as matrices of another shape |
 //! | `axes` | axes of one element more or less, and positions of coordinates |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
 //! | `file` | reading and writing |
@@ -74,6 +75,7 @@ mod listed;
 mod memory;
 mod operand;
 mod ranks;
+mod reshape;
 mod result;
 mod scalar;
 mod select;
@@ -115,6 +117,8 @@ mod _native {
     use crate::operand::borrow;
     #[pymodule_export]
     use crate::ranks::{fail_on_ranks, run_on_ranks};
+    #[pymodule_export]
+    use crate::reshape::in_rows;
     #[pymodule_export]
     use crate::tasks::Tasks;
     #[pymodule_export]
