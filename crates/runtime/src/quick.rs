@@ -178,10 +178,25 @@ fn segments_hold<P: Index, C: Index>(
     descends: impl Fn(C, C) -> bool,
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if processor::allows(Level::V3) {
+    if processor::allows(Level::V4) {
         // SAFETY: the processor has what the function is compiled for.
+        return unsafe { segments_hold_widest(ends, crd, range, descends) };
+    } else if processor::allows(Level::V3) {
+        // SAFETY: as above.
         return unsafe { segments_hold_wide(ends, crd, range, descends) };
     }
+    segments_hold_plain(ends, crd, range, descends)
+}
+
+/// The same with vectors of 512 bits, which compare numbers of 64 bits without a sign, too.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+fn segments_hold_widest<P: Index, C: Index>(
+    ends: &[P],
+    crd: &[C],
+    range: Range,
+    descends: impl Fn(C, C) -> bool,
+) -> bool {
     segments_hold_plain(ends, crd, range, descends)
 }
 
@@ -369,10 +384,20 @@ const ENTRIES: usize = 512;
 /// Whether the coordinates of entries lie in their ranges and keep a promise.
 fn entries_hold<C: Index>(crds: &[&[C]], ranges: &[Range], neighbours: Neighbours) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if processor::allows(Level::V3) {
+    if processor::allows(Level::V4) {
         // SAFETY: the processor has what the function is compiled for.
+        return unsafe { entries_hold_widest(crds, ranges, neighbours) };
+    } else if processor::allows(Level::V3) {
+        // SAFETY: as above.
         return unsafe { entries_hold_wide(crds, ranges, neighbours) };
     }
+    entries_hold_plain(crds, ranges, neighbours)
+}
+
+/// The same with vectors of 512 bits, which compare numbers of 64 bits without a sign, too.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
+fn entries_hold_widest<C: Index>(crds: &[&[C]], ranges: &[Range], neighbours: Neighbours) -> bool {
     entries_hold_plain(crds, ranges, neighbours)
 }
 

@@ -34,6 +34,8 @@ impl Tensor {
             None => self.validate_levels()?,
         }
         if let Some(bools) = self.vals.as_slice::<Truth>()
+            // All bits at once, since most arrays are valid.
+            && bools.iter().fold(0, |bits, b| bits | b.byte()) > 1
             && let Some(at) = bools.iter().position(|b| b.byte() > 1)
         {
             let byte = bools[at].byte();
