@@ -1,16 +1,22 @@
-//! Loops that do nothing unless a loop-invariant fiber of an operand has entries are guarded: they are
-//! skipped where it has none.
+//! Loops that do nothing unless a loop-invariant fiber of an operand has entries, or a loop-invariant truth value
+//! holds, are guarded: they are skipped where it has none, or does not.
 //!
 //! ```text
 //! for p in lo..hi { l = B_crd[p]; q = C_pos[k]; end = C_pos[k + 1]; r = D_pos[l]; while q < end && r < .. { .. } }
 //!
 //! if lo < hi && C_pos[k] < C_pos[k + 1] { for p in lo..hi { .. } }
+//!
+//! for p in lo..hi { j = crd[p]; y[j] = y[j] or (A[p] and x[i]) }
+//!
+//! if lo < hi && x[i] { for p in lo..hi { .. } }
 //! ```
 
+use crate::algebra::BinaryOp;
+use crate::datatype::DataType;
 use crate::ids::Var;
 use crate::ir::build::{all, lt, when};
 use crate::ir::flow::{assigned, exposes, mentions, reads_first};
-use crate::ir::{Expr, Function, Stmt};
+use crate::ir::{Expr, Function, Stmt, Type};
 use crate::transform::Target;
 use crate::transform::affine::{loads, reads_inputs_only};
 use crate::transform::copies::Names;
@@ -53,6 +59,7 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
         Stmt::While { cond, .. } => cond.clone(),
         Stmt::If { cond, otherwise, .. } if otherwise.is_empty() => cond.clone(),
         Stmt::For { lo, hi, .. } => lt(lo.clone(), hi.clone()),
+        Stmt::Store { .. } => found_true(function, last)?.clone(),
         _ => return None,
     };
     let mut names = Names::default();
@@ -60,25 +67,52 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
         let Stmt::Assign { var, value } = s else { return None };
         names.assign(*var, value);
     }
+    // Loops along rows are better tiled.
+    if matches!(last, Stmt::Store { index, .. } if !loads(&names.resolved(index))) {
+        return None;
+    }
     let mut changed = vec![*var];
     assigned(body, &mut changed);
     let is_same =
         |e: &Expr| reads_inputs_only(function, e) && !changed.iter().any(|v| mentions(e, *v));
     let (mut wanted, mut guarded) = (vec![lt(lo.clone(), hi.clone())], false);
     conditions(&cond, &mut |e| {
-        let resolved = names.resolved(e);
-        // What stands behind a condition that is not asked may read only where that holds.
-        match is_same(&resolved) && !(guarded && loads(e)) {
-            true if wanted.contains(&resolved) => {}
-            true => wanted.push(resolved),
-            false => guarded = true,
-        }
+        let mut others = false;
+        both_true(e, &mut |e| {
+            let resolved = names.resolved(e);
+            let is_asked = is_same(&resolved) && function.type_of(&resolved) == Type::BOOL;
+            // What stands behind a condition that is not asked may read only where that holds.
+            match is_asked && !(guarded && loads(e)) {
+                true if wanted.contains(&resolved) => {}
+                true => wanted.push(resolved),
+                false => others = true,
+            }
+        });
+        guarded |= others;
     });
     // What is assigned has to be as it was if no iteration runs.
     if !wanted[1..].iter().any(loads) || changed.iter().any(|v| after(*v)) {
         return None;
     }
     Some(all(wanted))
+}
+
+/// What has to be true for a scattered element, a truth value, to become true by `y[j] = y[j] or ..`; otherwise
+/// it stays what it is.
+fn found_true<'e>(function: &Function, s: &'e Stmt) -> Option<&'e Expr> {
+    let Stmt::Store { array, index, value } = s else { return None };
+    let Expr::Binary(BinaryOp::Or, element, other) = truth(value) else { return None };
+    let here = Expr::Load { array: *array, index: Box::new(index.clone()), lanes: 1 };
+    let is_truth = function.arrays[*array].elem == DataType::Bool;
+    (is_truth && *truth(element) == here).then_some(other)
+}
+
+/// A truth value without the conversions between the types that registers and arrays have for one.
+fn truth(e: &Expr) -> &Expr {
+    match e {
+        Expr::Convert(_, inner) => truth(inner),
+        e => e,
+    }
 }
 
 /// The conditions that hold together.
@@ -92,13 +126,25 @@ fn conditions<'e>(cond: &'e Expr, each: &mut impl FnMut(&'e Expr)) {
     }
 }
 
+/// The conditions that hold together, of which each is computed whatever the others are.
+fn both_true<'e>(cond: &'e Expr, each: &mut impl FnMut(&'e Expr)) {
+    match truth(cond) {
+        Expr::Binary(BinaryOp::And, a, b) => {
+            both_true(a, each);
+            both_true(b, each);
+        }
+        _ => each(cond),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ir::parse::parse;
 
     fn check(body: &str, expect: &str) {
-        let head = "fn f(n: i64, pos: in [i32], crd: in [i32], y: out [f64]) {\n  var i, j, k, p, q, end: i64\n";
+        let head = "fn f(n: i64, pos: in [i32], crd: in [i32], a: in [bool], x: in [bool], y: out [f64], \
+                    z: out [bool]) {\n  var i, j, k, p, q, end: i64\n";
         let text = |body: &str| format!("{head}{body}\n}}\n");
         let read = |body: &str| parse(&text(body)).unwrap_or_else(|d| panic!("{d}"));
         assert_eq!(guard_empty(read(body), Target::SCALAR).to_string(), read(expect).to_string());
@@ -131,12 +177,33 @@ mod tests {
     }
 
     #[test]
+    fn loops_are_passed_over_where_what_they_find_is_false() {
+        let body = "p = crd[j] z[p] = i64(or(bool(z[p]), and(bool(a[j]), bool(x[k]))))";
+        check(
+            &format!("for k in 0..n {{ for j in pos[k]..pos[k + 1] {{ {body} }} }}"),
+            &format!(
+                "for k in 0..n {{ if pos[k] < pos[k + 1] && bool(x[k]) \
+                 {{ for j in pos[k]..pos[k + 1] {{ {body} }} }} }}"
+            ),
+        );
+    }
+
+    #[test]
     fn others_stay() {
         let merge = "while q < end { y[j] = 1.0 q = q + 1 }";
         for body in [
             // Other entries in each iteration.
             format!("for k in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }}"),
             "for k in 0..n { for q in pos[k]..pos[k + 1] { y[q] = 1.0 } }".to_owned(),
+            // What is stored where nothing is found, or of another element, or along a row.
+            "for k in 0..n { for j in 0..n { p = crd[j] \
+             z[p] = i64(and(bool(z[p]), and(bool(a[j]), bool(x[k])))) } }"
+                .to_owned(),
+            "for k in 0..n { for j in 0..n { p = crd[j] \
+             z[p] = i64(or(bool(z[j]), and(bool(a[j]), bool(x[k])))) } }"
+                .to_owned(),
+            "for k in 0..n { for j in 0..n { z[j] = i64(or(bool(z[j]), and(bool(a[j]), bool(x[k])))) } }"
+                .to_owned(),
             // Something beside them.
             format!("for j in 0..n {{ y[j] = 0.0 q = pos[k] end = pos[k + 1] {merge} }}"),
             // What may not be read where the other condition does not hold.
