@@ -154,7 +154,7 @@ impl<'p> Explanation<'p> {
         let dims = of_vars().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
         let schedule = options.schedule.clone();
-        let (parallel, scheduled) = (false, !schedule.is_empty());
+        let (parallel, scheduled) = (false, schedule.shapes_loops());
         let request = Request {
             program,
             inputs,

@@ -12,12 +12,14 @@
 //! | `wire` | these, and entries, as bytes |
 //! | `fetch` | requests and replies |
 //! | `run` | the part of each rank |
+//! | `positions` | parts of positions, of whole rows |
 //! | `combine` | parts of sums, combined in their order |
 //! | `tasks` | parts on tensors of their own, for task graphs |
 
 mod combine;
 mod coords;
 mod fetch;
+mod positions;
 mod run;
 mod tasks;
 mod tensor;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tamis_core::cin::{self, Scale};
 use tamis_core::lower::{Binding, Lowered};
 use tamis_core::plan::Partition;
-use tamis_core::plan::distribution::{Distribution, Need, Part, Read, cut_mode, is_rows};
+use tamis_core::plan::distribution::{Distribution, Need, Part, Read, Starts, cut_mode, is_rows};
 use tamis_dist::{Communicator, phase, same};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
@@ -176,7 +176,11 @@ impl<'s> Step<'s> {
         match self.kind.distribution(self.k) {
             Distribution::Parts { part, mode } => {
                 if let Some(cut) = self.cut(values, part) {
-                    return self.in_parts(executable, values, (&cut, *mode));
+                    let cut = (&cut, *mode);
+                    return match part.starts {
+                        Starts::OfPositions(of) => self.positions(executable, values, (cut, of)),
+                        _ => self.in_parts(executable, values, cut),
+                    };
                 }
             }
             Distribution::Combined { part, op } => {
@@ -203,15 +207,27 @@ impl<'s> Step<'s> {
     fn cut(self, values: &Given<'_>, part: &'s Part) -> Option<Cut<'s>> {
         let partition = self.lowered.partition.as_ref().ok()?;
         let starts = self.starts(values, part)?;
-        let Part { var, scale, reads } = part;
+        let Part { var, scale, reads, .. } = part;
         Some(Cut { partition, var: *var, scale, starts, reads })
     }
 
-    /// Where ranks begin: as an operand that is cut by the same variable is cut, the sparse one with most entries unless
+    /// Where ranks begin. Without a schedule: as an operand that is cut by the same variable is cut, the sparse one with most entries unless
     /// these are few for so many coordinates, else the largest dense one.
-    fn starts(self, values: &Given<'_>, Part { var, scale, reads }: &Part) -> Option<Vec<u64>> {
-        let var = *var;
-        let dimension = self.dims[var];
+    fn starts(self, values: &Given<'_>, part: &Part) -> Option<Vec<u64>> {
+        let Part { var, scale, reads, .. } = part;
+        let (var, dimension) = (*var, self.dims[part.var]);
+        match part.starts {
+            Starts::OfOperands => {}
+            Starts::Even => {
+                return self.aligned((scale, var), even(dimension, 1, self.comm.ranks()));
+            }
+            Starts::OfPositions(of) => {
+                return match &values[of.index()].as_deref()?.owners {
+                    Owners::Intervals { starts, .. } => Some(starts.clone()),
+                    Owners::Everyone => None,
+                };
+            }
+        }
         let cut_alike = reads.iter().filter_map(|read| {
             let value = values[read.access.tensor.index()].as_deref()?;
             let Owners::Intervals { mode, starts } = &value.owners else { return None };
@@ -222,7 +238,12 @@ impl<'s> Step<'s> {
             Some((_, starts)) => starts.clone(),
             None => even(dimension, 1, self.comm.ranks()),
         };
-        let aligned = |&start: &u64| match start < dimension {
+        self.aligned((scale, var), starts)
+    }
+
+    /// The same, at the first coordinates of iterations; none where a rank would begin inside of one.
+    fn aligned(self, (scale, var): (&Scale, IndexVar), starts: Vec<u64>) -> Option<Vec<u64>> {
+        let aligned = |&start: &u64| match start < self.dims[var] {
             true => self.begin_of(scale, var, start),
             false => Some(start),
         };
@@ -302,7 +323,11 @@ impl<'s> Step<'s> {
     }
 
     /// The elements that this rank computed.
-    fn kept(self, part: Tensor, (cut, mode): (&Cut<'_>, usize)) -> Result<Distributed, Diagnostic> {
+    pub(super) fn kept(
+        self,
+        part: Tensor,
+        (cut, mode): (&Cut<'_>, usize),
+    ) -> Result<Distributed, Diagnostic> {
         let (dims, storage) = (part.dims().to_vec(), part.storage().clone());
         let interval = own(&cut.starts, self.comm.rank());
         let (outermost, _) = cut_mode(&storage.format);
