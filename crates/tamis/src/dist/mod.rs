@@ -11,6 +11,7 @@
 //! | `coords` | sets of coordinates that ranks ask for |
 //! | `wire` | these, and entries, as bytes |
 //! | `fetch` | requests and replies |
+//! | `work` | where ranks begin, and what each needs |
 //! | `run` | the part of each rank |
 //! | `positions` | parts of positions, of whole rows |
 //! | `combine` | parts of sums, combined in their order |
@@ -24,6 +25,7 @@ mod run;
 mod tasks;
 mod tensor;
 mod wire;
+mod work;
 
 pub(crate) use fetch::Requests;
 pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};

@@ -8,9 +8,10 @@
 //! One process cuts positions anywhere, also within a row, whose parts are then added up. Ranks cut at rows, and
 //! each cuts its own positions where one process does, so that sums of each row are added up in the same way.
 
-use super::run::{Cut, Given, Step};
+use super::run::Step;
 use super::tensor::Distributed;
 use super::wire::{Reader, put};
+use super::work::{Cut, Given};
 use tamis_core::plan::Join;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::TensorId;
@@ -26,8 +27,7 @@ impl Step<'_> {
         ((cut, mode), of): ((&Cut<'_>, usize), TensorId),
     ) -> Result<Distributed, Diagnostic> {
         let local = self.operands_of_part(values, cut)?;
-        let call =
-            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
+        let call = self.work.call(executable, &local);
         let shares =
             Shares::of(call).filter(|_| matches!(cut.partition.join, Join::Overlap { .. }));
         let cuts = match shares {
