@@ -161,6 +161,7 @@ pub struct TensorArgs {
   tamis explain 'C(i,j) = A(i,j) + B(i,j)' -f A=csr -f B=csr -f C=csr --emit c
   tamis explain 'y(i) = A(i,j) * x(j)' -i A=web.mtx -d j=1000 --emit cin,ir
   tamis explain 'C(i,j) = A(i,k) * B(k,j)' -f A=csr -f B=csr -f C=csr --kind compute --emit c
+  tamis explain 'y(i) = A(i,j) * x(j)' -i A=web.mtx -g x=dense --emit comm --ranks 4096 --network 10G,2us
   tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr --emit graph --format dot | dot -Tsvg
                                         (a --format without a tensor is that of the graph)")]
 pub struct ExplainArgs {
@@ -176,6 +177,12 @@ pub struct ExplainArgs {
     /// they are
     #[arg(long, value_name = "STAGE", value_delimiter = ',', value_parser = Names::of_stages())]
     pub emit: Vec<String>,
+    /// How many ranks: comm tells what they would send each other, with the operands of -i and -g
+    #[arg(long, value_name = "N")]
+    pub ranks: Option<usize>,
+    /// How fast their messages are: bytes per second and the time until one begins to arrive
+    #[arg(long, value_name = "BANDWIDTH,LATENCY", requires = "ranks")]
+    pub network: Option<String>,
     /// What kernels do to a result: fused (find entries and values), assemble (find its entries) or
     /// compute (values at entries that are known)
     #[arg(long, value_name = "KIND", default_value = "fused", value_parser = Names::of_kinds(), hide_possible_values = true)]

@@ -66,3 +66,21 @@ fn what_ranks_need_is_printed() {
     let sum = ["explain", "y(j) = A(i,j) * x(i)", "-f", "A=csr", "--emit", "comm"];
     check(&sum, 0, "y: parts of i on each rank, combined by sum in order");
 }
+
+#[test]
+fn what_ranks_would_send_is_foretold() {
+    let explain = ["explain", "y(i) = A(i,j) * x(j)", "-i", MATRIX, "-g", "x=dense"];
+    let with = |more: &[&str]| [&explain[..], &["--emit", "comm"], more].concat().join("\u{1}");
+    let check = |more: &[&str], code, text| {
+        check(&with(more).split('\u{1}').collect::<Vec<_>>(), code, text);
+    };
+    check(&["--ranks", "4"], 0, "x: elements");
+    check(&["--ranks", "4096", "--network", "10G,2us"], 0, "a first run takes about");
+    check(&["--ranks", "0"], 2, "--ranks 0: so many ranks are not foretold");
+    check(&["--ranks", "4", "--network", "10G"], 2, "expected bandwidth and latency");
+    check(&["--ranks", "4", "-s", "distribute(j, jo, ji, x)"], 2, "it is not the outermost loop");
+    let other = [&explain[..], &["--emit", "cin", "--ranks", "4"]].concat();
+    support::check(&other, 2, "comm alone tells of ranks");
+    let unknown = ["explain", "y(i) = 2 * x(i)", "--emit", "comm", "--ranks", "2"];
+    support::check(&unknown, 2, "x");
+}

@@ -1,9 +1,10 @@
-//! Programs on several ranks, each a thread, compared bit by bit with one process.
+//! Programs on several ranks, each a thread, compared bit by bit with one process, and the bytes that they send with
+//! those that were forecast.
 
 use crate::case::Case;
 use crate::check::{Outcome, invalid, refused_schedule};
 use std::collections::BTreeMap;
-use tamis::dist::{Communicator, Distributed, on_threads, phase};
+use tamis::dist::{Communicator, Counted, Distributed, Forecast, Run as Nth, on_threads, phase};
 use tamis::{Backend, DataType, Diagnostic, Kernel, Scalar, Tensor, Values};
 
 /// Numbers of ranks that divide few sizes evenly.
@@ -14,8 +15,13 @@ pub fn check(case: &Case, ranks: usize) -> Outcome {
     outcome(case, || {
         let prepared = Prepared::of(case)?;
         let found = on_threads(ranks, |comm| prepared.on_rank(comm));
+        let forecast = match prepared.forecast(ranks) {
+            Ok(forecast) => forecast,
+            Err(why) => return Ok(Outcome::Wrong(format!("no forecast: {why}"))),
+        };
         found.iter().enumerate().try_fold(prepared.valid(), |outcome, (rank, found)| {
             let what = difference(&prepared.expected, found)?;
+            let what = what.or_else(|| forecast.as_ref().and_then(|f| miscast(f, rank, found)));
             Ok(what
                 .map_or(outcome, |what| Outcome::Wrong(format!("rank {rank} of {ranks}: {what}"))))
         })
@@ -26,8 +32,11 @@ pub fn check(case: &Case, ranks: usize) -> Outcome {
 pub fn check_on(case: &Case, comm: &dyn Communicator) -> Outcome {
     outcome(case, || {
         let prepared = Prepared::of(case)?;
-        let what = difference(&prepared.expected, &prepared.on_rank(comm))?;
         let (rank, ranks) = (comm.rank(), comm.ranks());
+        let found = prepared.on_rank(comm);
+        let what = difference(&prepared.expected, &found)?;
+        let forecast = prepared.forecast(ranks)?;
+        let what = what.or_else(|| forecast.as_ref().and_then(|f| miscast(f, rank, &found)));
         let wrong = |what| Outcome::Wrong(format!("rank {rank} of {ranks}: {what}"));
         Ok(what.map_or(prepared.valid(), wrong))
     })
@@ -66,7 +75,17 @@ impl Prepared {
         if self.expected.is_ok() { Outcome::Right } else { Outcome::Invalid }
     }
 
-    fn on_rank(&self, comm: &dyn Communicator) -> Run<Vec<(String, Tensor)>> {
+    /// What ranks are to send, where one process has results.
+    fn forecast(&self, ranks: usize) -> Result<Option<Forecast>, Diagnostic> {
+        let given: Vec<(&str, &Tensor)> =
+            self.operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+        match &self.expected {
+            Ok(_) => self.kernel.forecast(ranks, &given).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn on_rank(&self, comm: &dyn Communicator) -> Run<Found> {
         phase(comm, || {
             let mut parts = vec![];
             for (name, tensor) in &self.operands {
@@ -74,27 +93,47 @@ impl Prepared {
             }
             let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
             // The second run knows what ranks asked for in the first.
-            self.kernel.run_distributed(comm, &parts)?;
-            let results = self.kernel.run_distributed(comm, &parts)?;
+            let counted = Counted::new(comm);
+            self.kernel.run_distributed(&counted, &parts)?;
+            let first = counted.counts().sent;
+            let results = self.kernel.run_distributed(&counted, &parts)?;
+            let sent = [first, counted.counts().sent - first];
             let gathered = results.iter().map(|(name, t)| Ok((name.clone(), t.gather(comm)?)));
-            gathered.collect()
+            Ok(Found { results: gathered.collect::<Run<_>>()?, sent })
         })
     }
 }
 
 type Run<T> = Result<T, Diagnostic>;
 
+/// What a rank has of two runs: the results of the second, and the bytes that it sent in each.
+struct Found {
+    results: Vec<(String, Tensor)>,
+    sent: [u64; 2],
+}
+
+/// How the bytes that a rank sent differ from the forecast, if they do.
+fn miscast(forecast: &Forecast, rank: usize, found: &Run<Found>) -> Option<String> {
+    let sent = found.as_ref().ok()?.sent;
+    let runs = [Nth::First, Nth::Later].into_iter().zip(sent);
+    runs.into_iter().find_map(|(run, sent)| {
+        let told: u64 = forecast.steps_of(run).map(|step| step.sent[rank]).sum();
+        let text = || format!("{sent} bytes sent instead of {told}:\n{}", forecast.text(None));
+        (told != sent).then(text)
+    })
+}
+
 /// How what a rank found differs from one process, if it does.
 fn difference(
     expected: &Run<tamis::Results>,
-    found: &Run<Vec<(String, Tensor)>>,
+    found: &Run<Found>,
 ) -> Result<Option<String>, Diagnostic> {
     let (expected, found) = match (expected, found) {
         (Err(expected), Err(found)) if expected.code == found.code => return Ok(None),
         (Err(expected), Err(found)) => return Ok(Some(format!("{found} instead of {expected}"))),
         (Err(expected), Ok(_)) => return Ok(Some(format!("a result instead of {expected}"))),
         (Ok(_), Err(found)) => return Ok(Some(format!("{found}"))),
-        (Ok(expected), Ok(found)) => (expected, found),
+        (Ok(expected), Ok(found)) => (expected, &found.results),
     };
     for ((name, expected), (_, found)) in expected.iter().zip(found) {
         if expected.storage() != found.storage() || expected.dims() != found.dims() {

@@ -15,11 +15,13 @@
 //! | `run` | the part of each rank |
 //! | `positions` | parts of positions, of whole rows |
 //! | `combine` | parts of sums, combined in their order |
+//! | `forecast` | what ranks would send, without running them |
 //! | `tasks` | parts on tensors of their own, for task graphs |
 
 mod combine;
 mod coords;
 mod fetch;
+mod forecast;
 mod positions;
 mod run;
 mod tasks;
@@ -28,6 +30,7 @@ mod wire;
 mod work;
 
 pub(crate) use fetch::Requests;
+pub use forecast::{Forecast, Network, Run, Sent, Share};
 pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
 pub use tasks::{Described, Pieces, Tasks};
 pub use tensor::Distributed;
