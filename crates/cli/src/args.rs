@@ -81,6 +81,7 @@ pub struct FormatsArgs {
   tamis run 'C(i,j) = A(i,k) * B(k,j)' -g A=1000x1000:0.01:7 -g B=1000x1000:0.01:8 --json
   tamis run 'd(i,j) = min(k, A(i,k) + A(k,j))' -f 'A=csr{fill: inf}' -i A=roads.mtx
   tamis run 'a = A(i,i)' -i A=matrix.mtx.gz --time 10
+  mpiexec -n 4 tamis run 'y(i) = A(i,j) * x(j)' -f 'A=csr @ nz(x)' -i A=web.mtx -g x=dense --mpi --grid x=4
   zcat web.mtx.gz | tamis run 'B(i,j) = A(j,i)' -i A=- -o B=- --format mtx | gzip > t.mtx.gz
 
 Kernels that compute for long are compiled by the C compiler too. They are cached in the folder `tamis` of
@@ -110,6 +111,9 @@ pub struct RunArgs {
     /// Run on so many ranks that are threads of this process: what --mpi does, to be tried at home
     #[arg(long, value_name = "N")]
     pub ranks: Option<usize>,
+    /// The name and the size of the grid of ranks that a schedule and formats name: refused if there are not as many
+    #[arg(long, value_name = "NAME=N")]
+    pub grid: Option<String>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
     /// letter K M G T; without it what is free
     #[arg(long, value_name = "SIZE")]
@@ -131,8 +135,8 @@ pub struct RunArgs {
 /// What is known of tensors, and of what they do not store
 #[derive(Args, Clone)]
 pub struct TensorArgs {
-    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; without
-    /// a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
+    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; where an
+    /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ replicated'; without a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
     pub formats: Vec<String>,
     /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), - for standard
@@ -180,6 +184,9 @@ pub struct ExplainArgs {
     /// How many ranks: comm tells what they would send each other, with the operands of -i and -g
     #[arg(long, value_name = "N")]
     pub ranks: Option<usize>,
+    /// The name and the size of the grid of ranks that a schedule and formats name
+    #[arg(long, value_name = "NAME=N", requires = "ranks")]
+    pub grid: Option<String>,
     /// How fast their messages are: bytes per second and the time until one begins to arrive
     #[arg(long, value_name = "BANDWIDTH,LATENCY", requires = "ranks")]
     pub network: Option<String>,

@@ -94,6 +94,9 @@ fn forecast(
     let texts: Vec<String> =
         args.tensors.formats.iter().filter(|text| text.contains('=')).cloned().collect();
     let formats = inputs::formats(program, &texts)?;
+    let (placements, grids) = inputs::placements(program, &texts)?;
+    let schedule = tamis::schedule::parse(&args.schedule)?;
+    crate::grid::check(args.grid.as_deref(), &schedule, &grids, ranks)?;
     let held = inputs::operands(program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let dimensions = crate::dimensions::dimensions(program, &args.tensors.dimensions)?;
@@ -102,14 +105,14 @@ fn forecast(
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,
-        schedule: tamis::schedule::parse(&args.schedule)?,
+        schedule,
         strict: inputs::strictness(&args.tensors),
         // As a rank computes.
         threads: Some(1),
         ..Options::default()
     };
     let kernel = Kernel::of_program(program.clone(), &operands, &options)?;
-    Ok(kernel.forecast(ranks, &operands)?.text(network))
+    Ok(kernel.forecast(ranks, &operands, &placements)?.text(network))
 }
 
 /// A program with what the command line says of its tensors and loops, and the formats of operands,

@@ -6,8 +6,9 @@ use crate::failure::{Failure, assignment, invalid, suggested};
 use crate::generate::{Generator, Shape};
 use crate::given::{check_all_given, next, order_of, other_order, twice};
 use crate::progress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use tamis::dist::{Placement, Placements};
 use tamis::notation::Program;
 use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Storage,
@@ -66,12 +67,36 @@ pub fn formats(
     for text in texts.iter().filter(|text| FileFormat::parse(text).is_none()) {
         let (name, format) = assignment("-f", text, || next(program, |n| specs.contains_key(n)))?;
         let order = order_of(program, name)?;
+        let format = Placement::behind(format)?.format;
         let spec = tamis::format::parse(format, Some(order))?;
         if specs.insert(name.to_owned(), spec).is_some() {
             return Err(twice("-f", name));
         }
     }
     Ok(specs)
+}
+
+/// Where the operands of `-f` lie on ranks, by name, and the grids that are named there.
+pub fn placements(
+    program: &Program,
+    texts: &[String],
+) -> Result<(Placements, BTreeSet<String>), Failure> {
+    let (mut placements, mut grids, mut seen) = (Placements::new(), BTreeSet::new(), vec![]);
+    for text in texts.iter().filter(|text| FileFormat::parse(text).is_none()) {
+        let known = |n: &str| seen.iter().any(|other| other == n);
+        let (name, format) = assignment("-f", text, || next(program, known))?;
+        let placed = Placement::behind(format)?;
+        seen.push(name.to_owned());
+        let Some(placement) = placed.placement else { continue };
+        if is_result(program, name) {
+            let reason = format!("{name} is a result, and lies where ranks compute it");
+            let help = "say by a schedule which loop ranks share, as in distribute(i, io, ii, x)";
+            return Err(invalid("-f", &reason, help));
+        }
+        grids.extend(placed.grid.map(str::to_owned));
+        placements.insert(name.to_owned(), placement);
+    }
+    Ok((placements, grids))
 }
 
 /// Every operand as a tensor.

@@ -5,7 +5,9 @@ use crate::failure::{Failure, invalid};
 use crate::{json, run};
 use std::io::{self, Write};
 use std::time::Instant;
-use tamis::dist::{self, Communicator, Counted, Distributed, Mpi, agree, on_threads, phase, same};
+use tamis::dist::{
+    self, Communicator, Counted, Distributed, Mpi, Placements, agree, on_threads, phase, same,
+};
 use tamis::{Code, Diagnostic, Kernel, Results, Tensor};
 
 /// More threads as ranks are of no use.
@@ -23,8 +25,22 @@ pub enum Ranks<'m> {
 }
 
 impl Ranks<'_> {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Ranks::One => 1,
+            Ranks::Threads(ranks) => ranks,
+            Ranks::Mpi(mpi) => mpi.ranks(),
+        }
+    }
+
     /// Runs a kernel; the results are whole.
-    pub fn run(self, kernel: &Kernel, operands: &[(&str, &Tensor)]) -> Result<Ran, Diagnostic> {
+    pub fn run(
+        self,
+        kernel: &Kernel,
+        operands: &[(&str, &Tensor)],
+        placements: &Placements,
+    ) -> Result<Ran, Diagnostic> {
         match self {
             Ranks::One => {
                 let start = Instant::now();
@@ -32,10 +48,11 @@ impl Ranks<'_> {
                 Ok(Ran { results, seconds: start.elapsed().as_secs_f64(), sent: None })
             }
             Ranks::Threads(ranks) => {
-                let of_ranks = on_threads(ranks, |comm| distributed(comm, kernel, operands));
+                let of_ranks =
+                    on_threads(ranks, |comm| distributed(comm, kernel, (operands, placements)));
                 of_ranks.into_iter().next().expect("there is a rank")
             }
-            Ranks::Mpi(mpi) => distributed(mpi, kernel, operands),
+            Ranks::Mpi(mpi) => distributed(mpi, kernel, (operands, placements)),
         }
     }
 }
@@ -52,11 +69,16 @@ pub struct Ran {
 fn distributed(
     comm: &dyn Communicator,
     kernel: &Kernel,
-    operands: &[(&str, &Tensor)],
+    (operands, placements): (&[(&str, &Tensor)], &Placements),
 ) -> Result<Ran, Diagnostic> {
     phase(comm, || {
         let split = |(name, tensor): &(&str, &Tensor)| {
-            Ok((name.to_string(), Distributed::split(comm, tensor)?))
+            let split = Distributed::split(comm, tensor)?;
+            let placed = match placements.get(*name) {
+                Some(placement) => split.placed(comm, *placement)?,
+                None => split,
+            };
+            Ok((name.to_string(), placed))
         };
         let parts: Vec<(String, Distributed)> =
             operands.iter().map(split).collect::<Result<_, Diagnostic>>()?;

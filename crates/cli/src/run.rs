@@ -3,11 +3,12 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
 use crate::ranks::Ranks;
-use crate::{inputs, json, progress};
+use crate::{grid, inputs, json, progress};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tamis::dist::Placements;
 use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, Tensor, Tuned};
 use tamis_io::{FileFormat, WriteOptions};
 
@@ -25,6 +26,8 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     check_times(args.time)?;
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
+    let (placements, grids) = inputs::placements(&program, &args.tensors.formats)?;
+    grid::check(args.grid.as_deref(), &schedule, &grids, ranks.count())?;
     let start = Instant::now();
     let held = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();
@@ -59,7 +62,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;
-    let (results, runs) = runs(&kernel, ranks, &operands, args.time)?;
+    let (results, runs) = runs(&kernel, (ranks, &placements), &operands, args.time)?;
     write(&results, &outputs, inputs::standard_format(&args.tensors.formats))?;
     let schedule = options.schedule.to_string();
     let report = Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings };
@@ -153,7 +156,7 @@ struct Run {
 /// The results of the last of some runs, and what each took.
 fn runs(
     kernel: &Kernel,
-    ranks: Ranks<'_>,
+    (ranks, placements): (Ranks<'_>, &Placements),
     operands: &[(&str, &Tensor)],
     count: usize,
 ) -> Result<(Named, Vec<Run>), Failure> {
@@ -165,7 +168,7 @@ fn runs(
             runs => format!("computing, run {run} of {runs}"),
         });
         drop(std::mem::take(&mut results));
-        let ran = ranks.run(kernel, operands)?;
+        let ran = ranks.run(kernel, operands, placements)?;
         results = ran.results;
         runs.push(Run { seconds: ran.seconds, ran_on: kernel.ran_on(), sent: ran.sent });
     }

@@ -3,9 +3,14 @@
 
 use crate::case::Case;
 use crate::check::{Outcome, invalid, refused_schedule};
+use crate::random::Random;
 use std::collections::BTreeMap;
-use tamis::dist::{Communicator, Counted, Distributed, Forecast, Run as Nth, on_threads, phase};
+use tamis::dist::{
+    Communicator, Counted, Distributed, Forecast, Placement, Placements, Run as Nth, on_threads,
+    phase,
+};
 use tamis::{Backend, DataType, Diagnostic, Kernel, Scalar, Tensor, Values};
+use tamis_core::plan::distribution::may_split;
 
 /// Numbers of ranks that divide few sizes evenly.
 pub const RANKS: [usize; 8] = [1, 2, 3, 4, 5, 7, 8, 16];
@@ -56,6 +61,8 @@ fn outcome(case: &Case, attempt: impl FnOnce() -> Result<Outcome, Diagnostic>) -
 struct Prepared {
     kernel: Kernel,
     operands: Vec<(String, Tensor)>,
+    /// Where some of them lie.
+    placements: Placements,
     expected: Run<tamis::Results>,
 }
 
@@ -68,7 +75,8 @@ impl Prepared {
         let given: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
         let kernel = Kernel::compile(&case.text, &given, &case.options(Backend::Jit)?)?;
         let expected = kernel.run(&given);
-        Ok(Prepared { kernel, operands, expected })
+        let placements = placements(case, &operands);
+        Ok(Prepared { kernel, operands, placements, expected })
     }
 
     fn valid(&self) -> Outcome {
@@ -80,7 +88,7 @@ impl Prepared {
         let given: Vec<(&str, &Tensor)> =
             self.operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
         match &self.expected {
-            Ok(_) => self.kernel.forecast(ranks, &given).map(Some),
+            Ok(_) => self.kernel.forecast(ranks, &given, &self.placements).map(Some),
             Err(_) => Ok(None),
         }
     }
@@ -89,7 +97,14 @@ impl Prepared {
         phase(comm, || {
             let mut parts = vec![];
             for (name, tensor) in &self.operands {
-                parts.push((name.as_str(), Distributed::split(comm, tensor)?));
+                let split = Distributed::split(comm, tensor)?;
+                parts.push((
+                    name.as_str(),
+                    match self.placements.get(name) {
+                        Some(placement) => split.placed(comm, *placement)?,
+                        None => split,
+                    },
+                ));
             }
             let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
             // The second run knows what ranks asked for in the first.
@@ -102,6 +117,25 @@ impl Prepared {
             Ok(Found { results: gathered.collect::<Run<_>>()?, sent })
         })
     }
+}
+
+/// Where operands lie that may be cut, now and then: chosen by the text of the case, so that shrinking keeps it.
+fn placements(case: &Case, operands: &[(String, Tensor)]) -> Placements {
+    let seed = case.text.bytes().fold(7u64, |hash, b| hash.wrapping_mul(31) ^ u64::from(b));
+    let mut random = Random::new(seed);
+    let mut placements = Placements::new();
+    for (name, tensor) in operands {
+        if !random.one_in(3) {
+            continue;
+        }
+        let cut = [Placement::Rows, Placement::Nonzeros, Placement::Replicated];
+        let placement = match may_split(&tensor.storage().format) {
+            true => *random.pick(&cut),
+            false => Placement::Replicated,
+        };
+        placements.insert(name.clone(), placement);
+    }
+    placements
 }
 
 type Run<T> = Result<T, Diagnostic>;

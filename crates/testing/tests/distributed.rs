@@ -1,6 +1,6 @@
 //! Programs on several ranks have the bits of one process.
 
-use tamis::dist::{Counted, Distributed, Run, gathered, on_threads};
+use tamis::dist::{Counted, Distributed, Placement, Placements, Run, gathered, on_threads};
 use tamis::{Coordinates, Diagnostic, Kernel, Options, Tensor, Values, format};
 use tamis_testing::check::Outcome;
 use tamis_testing::distributed::{RANKS, check};
@@ -55,7 +55,7 @@ fn scheduled(text: &str, schedule: &str, operands: &[(&str, &Tensor)], ranks: us
     let schedule = tamis::schedule::parse(schedule).unwrap();
     let kernel =
         Kernel::compile(text, operands, &Options { schedule, ..Options::default() }).unwrap();
-    let forecast = kernel.forecast(ranks, operands).unwrap();
+    let forecast = kernel.forecast(ranks, operands, &Placements::new()).unwrap();
     let expected = kernel.run(operands).unwrap();
     let found = on_threads(ranks, |comm| {
         let comm = Counted::new(comm);
@@ -240,9 +240,55 @@ fn positions_are_shared_evenly() {
         let schedule = tamis::schedule::parse(schedule).unwrap();
         let options = Options { schedule, ..Options::default() };
         let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &options).unwrap();
-        kernel.forecast(8, &operands).unwrap().kernels[0].imbalance().unwrap()
+        kernel.forecast(8, &operands, &Placements::new()).unwrap().kernels[0].imbalance().unwrap()
     };
     let even = imbalance("distribute(i, io, ii, x)");
     let positions = imbalance("fuse(i, j, f); pos(f, p, A); distribute(p, po, pi, x)");
     assert!(even > 1.5 && positions < 1.05, "{even} {positions}");
+}
+
+/// Operands lie where they are wanted, whatever lay where before; a loop that is cut as its operand lies gets nothing of it.
+#[test]
+fn operands_lie_where_they_are_wanted() {
+    let n = 600;
+    let a = packed(&uneven(n), "csr");
+    let x =
+        Tensor::dense(&[n], (0..n).map(|i| 1.0 / (1 + i) as f64).collect::<Vec<f64>>()).unwrap();
+    let operands = [("A", &a), ("x", &x)];
+    let schedule = tamis::schedule::parse("distribute(i, io, ii, x)").unwrap();
+    let options = Options { schedule, ..Options::default() };
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &options).unwrap();
+    let sent = |placements: &[(&str, Placement)]| {
+        let placements = placements.iter().map(|(name, p)| ((*name).to_owned(), *p)).collect();
+        kernel.forecast(5, &operands, &placements).unwrap().bytes(Run::Later)
+    };
+    let rows = ("A", Placement::Rows);
+    let all = [sent(&[]), sent(&[rows]), sent(&[rows, ("x", Placement::Replicated)])];
+    assert!(all[0] > 2 * all[1] && all[1] > 2 * all[2], "{all:?}");
+    let held = on_threads(5, |comm| {
+        let split = Distributed::split(comm, &a)?;
+        let mut told = vec![];
+        for placement in [Placement::Rows, Placement::Replicated, Placement::Nonzeros] {
+            let placed = split.placed(comm, placement)?;
+            let back = placed.placed(comm, Placement::Nonzeros)?;
+            assert_eq!(back.gather(comm)?, a, "{placement}");
+            assert_eq!((back.interval(2), back.held()), (split.interval(2), split.held()));
+            told.push(placed.held());
+        }
+        Ok(told)
+    });
+    let held: Vec<Vec<usize>> = held.into_iter().collect::<Result<_, Diagnostic>>().unwrap();
+    let of = |k: usize| held.iter().map(|held| held[k]).sum::<usize>();
+    assert_eq!((of(0), of(1), of(2)), (a.nnz(), 5 * a.nnz(), a.nnz()));
+    let list = Coordinates::new(vec![n], vec![vec![3, 5]], Values::F64(vec![1.0, 2.0])).unwrap();
+    let storage = format::parse("(i) -> (i: hashed)", Some(1))
+        .unwrap()
+        .resolve(tamis::DataType::F64)
+        .unwrap();
+    let hashed = tamis::pack(&list, &storage, tamis::Duplicates::Refuse).unwrap();
+    for told in on_threads(3, |comm| {
+        Distributed::split(comm, &hashed)?.placed(comm, Placement::Rows).map(|_| ())
+    }) {
+        assert!(told.is_err_and(|told| told.message.contains("are whole on every rank")));
+    }
 }

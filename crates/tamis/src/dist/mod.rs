@@ -8,6 +8,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `tensor` | which rank has what of a tensor |
+//! | `placement` | where users want it |
 //! | `coords` | sets of coordinates that ranks ask for |
 //! | `wire` | these, and entries, as bytes |
 //! | `fetch` | requests and replies |
@@ -22,6 +23,7 @@ mod combine;
 mod coords;
 mod fetch;
 mod forecast;
+mod placement;
 mod positions;
 mod run;
 mod tasks;
@@ -31,6 +33,7 @@ mod work;
 
 pub(crate) use fetch::Requests;
 pub use forecast::{Forecast, Network, Run, Sent, Share};
+pub use placement::{Placed, Placement, Placements};
 pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
 pub use tasks::{Described, Pieces, Tasks};
 pub use tensor::Distributed;

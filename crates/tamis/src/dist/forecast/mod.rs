@@ -19,7 +19,8 @@ pub use table::Network;
 
 use crate::binding::Values;
 use crate::compiled_kind::CompiledKind;
-use crate::dist::tensor::{Distributed, Held, Owners, starts};
+use crate::dist::placement::{Placement, Placements};
+use crate::dist::tensor::{Distributed, Held, Owners, counted};
 use crate::dist::work::{Given, Work};
 use crate::kernel::Kernel;
 use cast::Cast;
@@ -27,7 +28,7 @@ use ledger::Fetches;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tamis_core::cin::Role;
-use tamis_core::plan::distribution::{cut_mode, is_rows, may_split};
+use tamis_core::plan::distribution::may_split;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, TensorId};
 use tamis_runtime::Tensor;
@@ -106,20 +107,21 @@ impl Forecast {
 }
 
 impl Kernel {
-    /// What so many ranks would send each other, if each had its part of these operands
-    /// ([`Distributed::split`]).
+    /// What so many ranks would send each other, if each had its part of these operands, where they are to lie
+    /// or as [`Distributed::split`] cuts them.
     ///
     /// # Errors
     /// Those of [`Kernel::run`].
     ///
     /// ```
+    /// use tamis::dist::Placements;
     /// use tamis::{Kernel, Options, Tensor};
     /// # fn main() -> Result<(), tamis::Diagnostic> {
     /// let a = Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
     /// let x = Tensor::dense(&[3], vec![1.0, 10.0, 100.0])?;
     /// let operands = [("A", &a), ("x", &x)];
     /// let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &Options::default())?;
-    /// let forecast = kernel.forecast(2, &operands)?;
+    /// let forecast = kernel.forecast(2, &operands, &Placements::new())?;
     /// // Rank 0 has x(0) and asks for x(2); rank 1 has the rest.
     /// let elements = forecast.steps.iter().find(|step| step.what == "x: elements").unwrap();
     /// assert_eq!(elements.sent, [0, 8]);
@@ -130,8 +132,11 @@ impl Kernel {
         &self,
         ranks: usize,
         operands: &[(&str, &Tensor)],
+        placements: &Placements,
     ) -> Result<Forecast, Diagnostic> {
-        let parts = operands.iter().map(|(name, tensor)| Ok((*name, whole(tensor, ranks)?)));
+        let parts = operands
+            .iter()
+            .map(|(name, tensor)| Ok((*name, whole(tensor, ranks, placements.get(*name))?)));
         let parts = parts.collect::<Result<Vec<(&str, Distributed)>, Diagnostic>>()?;
         let given: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
         let mut values = Values::new();
@@ -179,16 +184,21 @@ impl Kernel {
     }
 }
 
-/// A tensor as [`Distributed::split`] cuts it, of which all parts are here.
-fn whole(tensor: &Tensor, ranks: usize) -> Result<Distributed, Diagnostic> {
+/// A tensor of which all parts are here, cut as it is to be, or as [`Distributed::split`] cuts it.
+fn whole(
+    tensor: &Tensor,
+    ranks: usize,
+    placement: Option<&Placement>,
+) -> Result<Distributed, Diagnostic> {
     let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
-    if !may_split(&storage.format) || ranks == 1 {
+    if ranks == 1 || (placement.is_none() && !may_split(&storage.format)) {
         return Ok(Distributed::everyone(tensor.clone()));
     }
-    let (mode, _) = cut_mode(&storage.format);
-    let starts = match is_rows(&storage.format) {
-        true => starts(&dims, &storage, &[], ranks),
-        false => starts(&dims, &storage, &tensor.to_coordinates()?.crds()[mode], ranks),
+    let counts =
+        |mode: usize| Ok(counted(&tensor.to_coordinates()?.crds()[mode], tensor.dims()[mode]));
+    let placement = placement.copied().unwrap_or(Placement::Nonzeros);
+    let Some((mode, starts)) = placement.starts((&dims, &storage), ranks, counts)? else {
+        return Ok(Distributed::everyone(tensor.clone()));
     };
     let owners = Owners::Intervals { mode, starts };
     let stored = tensor.vals().len();
