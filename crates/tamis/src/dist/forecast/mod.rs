@@ -117,12 +117,12 @@ impl Kernel {
     /// use tamis::dist::Placements;
     /// use tamis::{Kernel, Options, Tensor};
     /// # fn main() -> Result<(), tamis::Diagnostic> {
-    /// let a = Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let a = Tensor::csr([2, 3], vec![0, 2, 4], vec![0, 2, 1, 2], vec![1.0, 2.0, 3.0, 4.0])?;
     /// let x = Tensor::dense(&[3], vec![1.0, 10.0, 100.0])?;
     /// let operands = [("A", &a), ("x", &x)];
     /// let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &Options::default())?;
     /// let forecast = kernel.forecast(2, &operands, &Placements::new())?;
-    /// // Rank 0 has x(0) and asks for x(2); rank 1 has the rest.
+    /// // Rank 0 has a row and x(0), and asks for x(2); rank 1 has the rest.
     /// let elements = forecast.steps.iter().find(|step| step.what == "x: elements").unwrap();
     /// assert_eq!(elements.sent, [0, 8]);
     /// # Ok(())
