@@ -96,7 +96,7 @@ fn forecast(
     let formats = inputs::formats(program, &texts)?;
     let (placements, grids) = inputs::placements(program, &texts)?;
     let schedule = tamis::schedule::parse(&args.schedule)?;
-    crate::grid::check(args.grid.as_deref(), &schedule, &grids, ranks)?;
+    tamis::dist::check_grid(args.grid.as_deref(), &schedule, &grids, ranks)?;
     let held = inputs::operands(program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let dimensions = crate::dimensions::dimensions(program, &args.tensors.dimensions)?;

@@ -81,22 +81,13 @@ pub fn placements(
     program: &Program,
     texts: &[String],
 ) -> Result<(Placements, BTreeSet<String>), Failure> {
-    let (mut placements, mut grids, mut seen) = (Placements::new(), BTreeSet::new(), vec![]);
+    let mut formats: Vec<(&str, &str)> = vec![];
     for text in texts.iter().filter(|text| FileFormat::parse(text).is_none()) {
-        let known = |n: &str| seen.iter().any(|other| other == n);
-        let (name, format) = assignment("-f", text, || next(program, known))?;
-        let placed = Placement::behind(format)?;
-        seen.push(name.to_owned());
-        let Some(placement) = placed.placement else { continue };
-        if is_result(program, name) {
-            let reason = format!("{name} is a result, and lies where ranks compute it");
-            let help = "say by a schedule which loop ranks share, as in distribute(i, io, ii, x)";
-            return Err(invalid("-f", &reason, help));
-        }
-        grids.extend(placed.grid.map(str::to_owned));
-        placements.insert(name.to_owned(), placement);
+        let known = |n: &str| formats.iter().any(|(other, _)| *other == n);
+        let format = assignment("-f", text, || next(program, known))?;
+        formats.push(format);
     }
-    Ok((placements, grids))
+    Ok(tamis::dist::placements(program, formats)?)
 }
 
 /// Every operand as a tensor.

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `args` `names` | the command line; values that shells complete |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
-//! | `ranks` `grid` | `run` on several ranks: processes that MPI started, or threads; the grid that they are |
+//! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
 //! | `inputs` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
 //! | `recommend` | formats by what is measured, with their bytes |
@@ -28,7 +28,6 @@ mod failure;
 mod formats;
 mod generate;
 mod given;
-mod grid;
 mod info;
 mod inputs;
 mod introduction;

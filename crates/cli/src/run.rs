@@ -3,12 +3,12 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
 use crate::ranks::Ranks;
-use crate::{grid, inputs, json, progress};
+use crate::{inputs, json, progress};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis::dist::Placements;
+use tamis::dist::{self, Placements};
 use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, Tensor, Tuned};
 use tamis_io::{FileFormat, WriteOptions};
 
@@ -27,7 +27,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
     let (placements, grids) = inputs::placements(&program, &args.tensors.formats)?;
-    grid::check(args.grid.as_deref(), &schedule, &grids, ranks.count())?;
+    dist::check_grid(args.grid.as_deref(), &schedule, &grids, ranks.count())?;
     let start = Instant::now();
     let held = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();

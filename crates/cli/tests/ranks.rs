@@ -105,7 +105,7 @@ fn operands_lie_as_formats_say() {
     let on_three = |more: &[&str], text: &str| {
         check(&[&program[..], &["--ranks", "3"], more].concat(), 2, text);
     };
-    on_three(&["--grid", "x=4"], "--grid x=4: the grid has 4 ranks, and there are 3");
+    on_three(&["--grid", "x=4"], "grid x=4: the grid has 4 ranks, and there are 3");
     on_three(&["--grid", "x=1,y=3"], "grids of ranks have one dimension");
     on_three(&["--grid", "x=3", "-f", "A=csr @ nz(y)"], "names a grid y");
     on_three(

@@ -8,7 +8,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `tensor` | which rank has what of a tensor |
-//! | `placement` | where users want it |
+//! | `placement` `grid` | where users want it; the ranks by name |
 //! | `coords` | sets of coordinates that ranks ask for |
 //! | `wire` | these, and entries, as bytes |
 //! | `fetch` | requests and replies |
@@ -23,6 +23,7 @@ mod combine;
 mod coords;
 mod fetch;
 mod forecast;
+mod grid;
 mod placement;
 mod positions;
 mod run;
@@ -33,6 +34,7 @@ mod work;
 
 pub(crate) use fetch::Requests;
 pub use forecast::{Forecast, Network, Run, Sent, Share};
+pub use grid::{check_grid, placements};
 pub use placement::{Placed, Placement, Placements};
 pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
 pub use tasks::{Described, Pieces, Tasks};
