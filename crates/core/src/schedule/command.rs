@@ -42,17 +42,6 @@ pub enum Command {
         /// The new loop.
         var: String,
     },
-    /// A loop as one over a number of parts, and one within a part.
-    Divide {
-        /// The loop.
-        var: String,
-        /// The loop over parts.
-        outer: String,
-        /// The loop within a part.
-        inner: String,
-        /// How many parts.
-        parts: u64,
-    },
     /// A loop of which each rank runs a part.
     Distribute {
         /// The loop.
@@ -63,6 +52,17 @@ pub enum Command {
         inner: String,
         /// The grid of ranks.
         grid: String,
+    },
+    /// A loop as one over a number of parts, and one within a part.
+    Divide {
+        /// The loop.
+        var: String,
+        /// The loop over parts.
+        outer: String,
+        /// The loop within a part.
+        inner: String,
+        /// How many parts.
+        parts: u64,
     },
     /// Two directly nested loops as one.
     Fuse {
@@ -179,8 +179,8 @@ pub(super) const USAGES: [(&str, &str); 15] = [
     ("bound", "bound(k, kb, 32, max_exact), or max_constraint"),
     ("communicate", "communicate(B, io)"),
     ("coord", "coord(p, i)"),
-    ("divide", "divide(i, i0, i1, 4)"),
     ("distribute", "distribute(i, io, ii, x)"),
+    ("divide", "divide(i, i0, i1, 4)"),
     ("fuse", "fuse(i, j, f)"),
     ("loopfuse", "loopfuse(1), or loopfuse(1, E(j,l))"),
     ("mergeby", "mergeby(i, gallop), or two_finger"),
@@ -208,8 +208,8 @@ impl Command {
             Command::Bound { .. } => "bound",
             Command::Communicate { .. } => "communicate",
             Command::Coord { .. } => "coord",
-            Command::Divide { .. } => "divide",
             Command::Distribute { .. } => "distribute",
+            Command::Divide { .. } => "divide",
             Command::Fuse { .. } => "fuse",
             Command::Loopfuse { .. } => "loopfuse",
             Command::Mergeby { .. } => "mergeby",
