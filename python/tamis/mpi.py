@@ -39,6 +39,7 @@ def run(
     backend: str = "auto",
     fill_value: Any = None,
     strict: bool = False,
+    grid: str | None = None,
     operands: Mapping[str, Any] | None = None,
     **named: Any,
 ) -> Any:
@@ -47,7 +48,9 @@ def run(
 
     ``comm`` is a communicator of mpi4py, by default ``MPI.COMM_WORLD``. Each rank gives the whole
     of the same operands. An error of one rank is raised on all of them. Options are those of
-    ``tamis.evaluate``.
+    ``tamis.evaluate``; what stands behind the format of an operand and ``@`` says where it lies,
+    ``format={"A": "csr @ rows(x)"}``, ``nz(x)`` or ``replicated``, over a grid of ranks that has a
+    name: ``grid="x=4"`` is refused where there are not as many.
     """
     if comm is None:
         from mpi4py import MPI
@@ -58,14 +61,19 @@ def run(
         text = f"error[type-mismatch]: a {type(comm).__name__} is no communicator"
         help = "give one of mpi4py (4.0 or later), as MPI.COMM_WORLD"
         raise TamisTypeError("type-mismatch", f"{text}\n  = help: {help}")
+    formats = dict(format) if isinstance(format, Mapping) else {}
     options = (format, dtype, dims, shapes, schedule, backend, fill_value, strict)
     key = repr((expression, options))
     kernel = _kernels.get(key)
     if kernel is None:
         try:
+            bare = {
+                name: _native.bare_format(text) if isinstance(text, str) else text
+                for name, text in formats.items()
+            }
             kernel = compile(
                 expression,
-                format=format,
+                format=bare or format,
                 dtype=dtype,
                 dims=dims,
                 shapes=shapes,
@@ -79,4 +87,5 @@ def run(
             _native.fail_on_ranks(handle, str(error))
             raise
         keep(_kernels, key, kernel)
-    return _native.run_on_ranks(kernel, handle, **{**(operands or {}), **named})
+    given = {**(operands or {}), **named}
+    return _native.run_on_ranks(kernel, handle, formats, grid, **given)

@@ -70,6 +70,16 @@ def program():
     text = "y(i) = A(i,j) * x(j)"
     given = {"A": all_operands["A"], "x": all_operands["x"]}
     same(tamis.mpi.run(text, comm=half, **given), tamis.evaluate(text, **given))
+    placed = {"A": "csr @ rows(x)", "x": "dense @ replicated"}
+    schedule, grid = "distribute(i, io, ii, x)", f"x={comm.size}"
+    made = tamis.mpi.run(text, comm=comm, format=placed, schedule=schedule, grid=grid, **given)
+    same(made, tamis.evaluate(text, schedule=schedule, **given))
+    for more in [{"grid": "x=1"}, {"format": {"A": "csr @ cols(x)"}}, {"format": {"A": "csr @ nz"}}]:
+        try:
+            tamis.mpi.run(text, comm=comm, **more, **given)
+        except tamis.TamisValueError:
+            continue
+        raise AssertionError(f"{more} is not refused")
     wrong = {
         "x is read by rank 1 alone": {**given, "x": None if comm.rank == 1 else given["x"]},
         "x is short on rank 2": {**given, "x": given["x"][: 30 - comm.rank // 2]},

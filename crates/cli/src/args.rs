@@ -81,6 +81,7 @@ pub struct FormatsArgs {
   tamis run 'C(i,j) = A(i,k) * B(k,j)' -g A=1000x1000:0.01:7 -g B=1000x1000:0.01:8 --json
   tamis run 'd(i,j) = min(k, A(i,k) + A(k,j))' -f 'A=csr{fill: inf}' -i A=roads.mtx
   tamis run 'a = A(i,i)' -i A=matrix.mtx.gz --time 10
+  mpiexec -n 4 tamis run 'y(i) = A(i,j) * x(j)' -f 'A=csr @ nz(x)' -i A=web.mtx -g x=dense --mpi --grid x=4
   zcat web.mtx.gz | tamis run 'B(i,j) = A(j,i)' -i A=- -o B=- --format mtx | gzip > t.mtx.gz
 
 Kernels that compute for long are compiled by the C compiler too. They are cached in the folder `tamis` of
@@ -110,6 +111,9 @@ pub struct RunArgs {
     /// Run on so many ranks that are threads of this process: what --mpi does, to be tried at home
     #[arg(long, value_name = "N")]
     pub ranks: Option<usize>,
+    /// The name and the size of the grid of ranks that a schedule and formats name: refused if there are not as many
+    #[arg(long, value_name = "NAME=N")]
+    pub grid: Option<String>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
     /// letter K M G T; without it what is free. Programs on .mtx and .tns files that are larger run
     /// part by part, where their outermost loop can be cut
@@ -132,8 +136,8 @@ pub struct RunArgs {
 /// What is known of tensors, and of what they do not store
 #[derive(Args, Clone)]
 pub struct TensorArgs {
-    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; without
-    /// a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
+    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; where an
+    /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ replicated'; without a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
     pub formats: Vec<String>,
     /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), - for standard
@@ -163,6 +167,7 @@ pub struct TensorArgs {
   tamis explain 'C(i,j) = A(i,j) + B(i,j)' -f A=csr -f B=csr -f C=csr --emit c
   tamis explain 'y(i) = A(i,j) * x(j)' -i A=web.mtx -d j=1000 --emit cin,ir
   tamis explain 'C(i,j) = A(i,k) * B(k,j)' -f A=csr -f B=csr -f C=csr --kind compute --emit c
+  tamis explain 'y(i) = A(i,j) * x(j)' -i A=web.mtx -g x=dense --emit comm --ranks 4096 --network 10G,2us
   tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr --emit graph --format dot | dot -Tsvg
                                         (a --format without a tensor is that of the graph)")]
 pub struct ExplainArgs {
@@ -178,6 +183,15 @@ pub struct ExplainArgs {
     /// they are
     #[arg(long, value_name = "STAGE", value_delimiter = ',', value_parser = Names::of_stages())]
     pub emit: Vec<String>,
+    /// How many ranks: comm tells what they would send each other, with the operands of -i and -g
+    #[arg(long, value_name = "N")]
+    pub ranks: Option<usize>,
+    /// The name and the size of the grid of ranks that a schedule and formats name
+    #[arg(long, value_name = "NAME=N", requires = "ranks")]
+    pub grid: Option<String>,
+    /// How fast their messages are: bytes per second and the time until one begins to arrive
+    #[arg(long, value_name = "BANDWIDTH,LATENCY", requires = "ranks")]
+    pub network: Option<String>,
     /// What kernels do to a result: fused (find entries and values), assemble (find its entries) or
     /// compute (values at entries that are known)
     #[arg(long, value_name = "KIND", default_value = "fused", value_parser = Names::of_kinds(), hide_possible_values = true)]

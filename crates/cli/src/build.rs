@@ -22,6 +22,12 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
         )
     })?;
     let formats = inputs::formats(&program, &args.tensors.formats)?;
+    if let Some((name, _)) =
+        inputs::placements(&program, &args.tensors.formats)?.0.first_key_value()
+    {
+        let help = "leave out what stands behind @";
+        return Err(invalid(&format!("-f {name}"), "libraries run in one process", help));
+    }
     let (explanation, _) = explanation(&program, &args.tensors, &formats, schedule)?;
     let result = program.statements.last().map(|s| &program.tensors[s.result.tensor].name);
     let output = args.output.clone().unwrap_or_else(|| {

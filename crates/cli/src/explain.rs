@@ -3,13 +3,16 @@
 use crate::args::{ExplainArgs, TensorArgs};
 use crate::failure::{Failure, invalid, suggested};
 use crate::introduction::introduction;
+use crate::lists::Readers;
+use crate::ranks::{Operands, Ranks, named};
 use crate::{inputs, json};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::io::Write;
+use tamis::dist::Network;
 use tamis::explain::{Explanation, Stage};
 use tamis::notation::Program;
-use tamis::{FormatSpec, KernelKind, Options, Schedule};
+use tamis::{FormatSpec, Kernel, KernelKind, Options, Schedule};
 use tamis_io::FileFormat;
 
 /// Runs the command.
@@ -41,7 +44,10 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         )
     })?;
     let (explanation, formats) = explanation(&program, &args.tensors, &formats, schedule)?;
-    let explanation = explanation.of_kind(kind);
+    let mut explanation = explanation.of_kind(kind);
+    if let Some(ranks) = args.ranks {
+        explanation = explanation.of_ranks(forecast(&program, args, ranks, &stages)?);
+    }
     if args.json {
         return as_json(&explanation, &stages, out);
     }
@@ -61,6 +67,58 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         write!(out, "{}", explanation.stage(stage)?)?;
     }
     Ok(())
+}
+
+/// More ranks than this are not foretold: who sends to whom is found for each pair.
+const MOST_RANKS: usize = 1 << 14;
+
+/// What so many ranks would send each other, as text.
+fn forecast(
+    program: &Program,
+    args: &ExplainArgs,
+    ranks: usize,
+    stages: &[Stage],
+) -> Result<String, Failure> {
+    let option = format!("--ranks {ranks}");
+    if !(1..=MOST_RANKS).contains(&ranks) {
+        let help = format!("use 1 to {MOST_RANKS}");
+        return Err(invalid(&option, "so many ranks are not foretold", &help));
+    }
+    if !stages.is_empty() && !stages.contains(&Stage::Comm) {
+        return Err(invalid(&option, "comm alone tells of ranks", "write --emit comm"));
+    }
+    if args.tensors.inputs.iter().any(|input| input.ends_with("=-")) {
+        let reason = "operands are read twice, standard input once";
+        return Err(invalid(&option, reason, "give files by -i"));
+    }
+    let network = args.network.as_deref().map(Network::parse).transpose()?;
+    let dtype = inputs::datatype(&args.tensors)?;
+    let texts: Vec<String> =
+        args.tensors.formats.iter().filter(|text| text.contains('=')).cloned().collect();
+    let formats = inputs::formats(program, &texts)?;
+    let (placements, grids) = inputs::placements(program, &texts)?;
+    let schedule = tamis::schedule::parse(&args.schedule)?;
+    tamis::dist::check_grid(args.grid.as_deref(), &schedule, &grids, ranks)?;
+    let readers = Readers::Ranks(Ranks::One);
+    let held = inputs::operands(program, &args.tensors, &formats, dtype, readers)?;
+    let Operands::Whole(held) = Operands::on(Ranks::One, held, &placements)? else {
+        unreachable!("one process has all")
+    };
+    let operands = named(&held);
+    let dimensions = crate::dimensions::dimensions(program, &args.tensors.dimensions)?;
+    let options = Options {
+        results: formats.into_iter().filter(|(n, _)| inputs::is_result(program, n)).collect(),
+        datatype: dtype,
+        dims: dimensions.vars,
+        shapes: dimensions.tensors,
+        schedule,
+        strict: inputs::strictness(&args.tensors),
+        // As a rank computes.
+        threads: Some(1),
+        ..Options::default()
+    };
+    let kernel = Kernel::of_program(program.clone(), &operands, &options)?;
+    Ok(kernel.forecast(ranks, &operands, &placements)?.text(network))
 }
 
 /// A program with what the command line says of its tensors and loops, and the formats of operands,

@@ -6,7 +6,8 @@ use crate::{json, run};
 use std::io::{self, Write};
 use std::time::Instant;
 use tamis::dist::{
-    self, Communicator, Counted, Described, Distributed, Mpi, agree, on_threads, phase, same,
+    self, Communicator, Counted, Described, Distributed, Mpi, Placements, agree, on_threads, phase,
+    same,
 };
 use tamis::notation::Program;
 use tamis::{Code, Diagnostic, Kernel, Options, Results, Tensor};
@@ -26,13 +27,18 @@ pub enum Ranks<'m> {
 }
 
 impl Ranks<'_> {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Ranks::One => 1,
+            Ranks::Threads(ranks) => ranks,
+            Ranks::Mpi(mpi) => mpi.ranks(),
+        }
+    }
+
     /// Whether there are several, so that each has a part of the operands.
     pub fn are_several(self) -> bool {
-        match self {
-            Ranks::One => false,
-            Ranks::Threads(ranks) => ranks > 1,
-            Ranks::Mpi(mpi) => mpi.ranks() > 1,
-        }
+        self.count() > 1
     }
 
     /// Does work on the ranks of this process, which are numbered; what each gave.
@@ -69,8 +75,12 @@ pub enum Operands {
 }
 
 impl Operands {
-    /// Operands on the ranks: those that are whole are split.
-    pub fn on(ranks: Ranks<'_>, all: Vec<(String, Operand)>) -> Result<Operands, Diagnostic> {
+    /// Operands on the ranks: those that are whole are split, and all lie where they are wanted.
+    pub fn on(
+        ranks: Ranks<'_>,
+        all: Vec<(String, Operand)>,
+        placements: &Placements,
+    ) -> Result<Operands, Diagnostic> {
         let mut whole = vec![];
         let mut of_ranks: Vec<Vec<(String, Distributed)>> = ranks.each(|_, _| Ok(vec![]))?;
         for (name, operand) in all {
@@ -84,6 +94,12 @@ impl Operands {
                 }
                 Operand::OfRanks(parts) => parts,
                 Operand::OnDisk(_) => unreachable!("ranks keep nothing on disk"),
+            };
+            let parts = match placements.get(&name) {
+                Some(&placement) => {
+                    ranks.each(|comm, rank| phase(comm, || parts[rank].placed(comm, placement)))?
+                }
+                None => parts,
             };
             of_ranks.iter_mut().zip(parts).for_each(|(all, part)| all.push((name.clone(), part)));
         }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tamis::dist::{self, Placements};
 use tamis::notation::Program;
 use tamis::{
     Backend, Code, Coordinates, Diagnostic, FormatSpec, Kernel, Options, Scalar, Schedule, Storage,
@@ -24,7 +25,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     if args.json {
         progress::hide();
     }
-    let request = Request::of(args)?;
+    let request = Request::of(args, ranks)?;
     let may_be_cut = args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune;
     let text = if may_be_cut { out_of_core::bytes_of_text(args) } else { None };
     let Some(text) = text else { return whole(args, request, ranks, out) };
@@ -52,6 +53,8 @@ pub struct Request {
     pub formats: BTreeMap<String, FormatSpec>,
     /// How the program is compiled.
     pub options: Options,
+    /// Where operands lie on ranks.
+    pub placements: Placements,
     /// Results and where they go.
     pub outputs: Vec<(String, PathBuf)>,
     /// How many threads there are.
@@ -59,7 +62,7 @@ pub struct Request {
 }
 
 impl Request {
-    fn of(args: &RunArgs) -> Result<Request, Failure> {
+    fn of(args: &RunArgs, ranks: Ranks<'_>) -> Result<Request, Failure> {
         let program = tamis::notation::parse(&args.expression)?;
         let schedule = tamis::schedule::parse(&args.schedule)?;
         let backend = backend(&args.backend)?;
@@ -69,6 +72,8 @@ impl Request {
         check_times(args.time)?;
         let formats = inputs::formats(&program, &args.tensors.formats)?;
         let outputs = outputs(&program, args)?;
+        let (placements, grids) = inputs::placements(&program, &args.tensors.formats)?;
+        dist::check_grid(args.grid.as_deref(), &schedule, &grids, ranks.count())?;
         let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
         let of_result = |(name, _): &(&String, _)| inputs::is_result(&program, name);
         let results = formats.iter().filter(of_result);
@@ -82,7 +87,7 @@ impl Request {
             backend,
             ..Options::default()
         };
-        Ok(Request { program, formats, options, outputs, threads })
+        Ok(Request { program, formats, options, placements, outputs, threads })
     }
 }
 
@@ -93,7 +98,7 @@ fn whole(
     ranks: Ranks<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Request { program, formats, mut options, outputs, threads } = request;
+    let Request { program, formats, mut options, placements, outputs, threads } = request;
     let (dtype, backend) = (options.datatype, options.backend);
     let start = Instant::now();
     // Tuning runs in this process.
@@ -103,7 +108,7 @@ fn whole(
     let mut told = vec![];
     if args.tune {
         // Each schedule runs: what is slow is said before.
-        let all = Operands::on(Ranks::One, operands)?;
+        let all = Operands::on(Ranks::One, operands, &placements)?;
         told = warned(&all.compile(program.clone(), &options)?, &all, &[], args)?;
         let _tuning = progress::stage("tuning");
         let Operands::Whole(all) = all else { unreachable!("one process has all") };
@@ -117,7 +122,7 @@ fn whole(
         }
         options.schedule = tuned.schedule;
     }
-    let operands = Operands::on(ranks, operands)?;
+    let operands = Operands::on(ranks, operands, &placements)?;
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;

@@ -137,3 +137,59 @@ fn a_bad_line_is_told_once_with_its_place() {
         }
     }
 }
+
+#[test]
+fn what_ranks_would_send_is_foretold() {
+    let explain = ["explain", "y(i) = A(i,j) * x(j)", "-i", MATRIX, "-g", "x=dense"];
+    let with = |more: &[&str]| [&explain[..], &["--emit", "comm"], more].concat().join("\u{1}");
+    let check = |more: &[&str], code, text| {
+        check(&with(more).split('\u{1}').collect::<Vec<_>>(), code, text);
+    };
+    check(&["--ranks", "4"], 0, "x: elements");
+    check(&["--ranks", "4096", "--network", "10G,2us"], 0, "a first run takes about");
+    check(&["--ranks", "0"], 2, "--ranks 0: so many ranks are not foretold");
+    check(&["--ranks", "4", "--network", "10G"], 2, "expected bandwidth and latency");
+    check(&["--ranks", "4", "-s", "distribute(j, jo, ji, x)"], 2, "it is not the outermost loop");
+    let other = [&explain[..], &["--emit", "cin", "--ranks", "4"]].concat();
+    support::check(&other, 2, "comm alone tells of ranks");
+    check(&["--ranks", "4", "-s", "distribute(i, io, ii, x)"], 0, "A: elements");
+    check(&["--ranks", "4", "-f", "A=csr @ rows(x)", "--grid", "x=4"], 0, "x: elements");
+    let unknown = ["explain", "y(i) = 2 * x(i)", "--emit", "comm", "--ranks", "2"];
+    support::check(&unknown, 2, "x");
+}
+
+#[test]
+fn operands_lie_as_formats_say() {
+    let program = ["run", "y(i) = A(i,j) * x(j)", "-i", MATRIX, "-g", "x=dense"];
+    let one = summary(&program);
+    let more: &[&[&str]] = &[
+        &["-f", "A=csr @ rows(x)", "-s", "distribute(i, io, ii, x)", "--grid", "x=3"],
+        &["-f", "A=csr @ nz(x)", "-f", "x=dense @ replicated", "--grid", "x=3"],
+        &["-f", "A=csr @ replicated"],
+    ];
+    for more in more {
+        let several = summary(&[&program[..], &["--ranks", "3"], more].concat());
+        assert_eq!(several, one, "{more:?}");
+    }
+    // One process has all, wherever it lies.
+    assert_eq!(summary(&[&program[..], &["-f", "A=csr @ rows(x)"]].concat()), one);
+    let on_three = |more: &[&str], text: &str| {
+        check(&[&program[..], &["--ranks", "3"], more].concat(), 2, text);
+    };
+    on_three(&["--grid", "x=4"], "grid x=4: the grid has 4 ranks, and there are 3");
+    on_three(&["--grid", "x=1,y=3"], "grids of ranks have one dimension");
+    on_three(&["--grid", "x=3", "-f", "A=csr @ nz(y)"], "names a grid y");
+    on_three(
+        &["-f", "A=csr @ nz(y)", "-s", "distribute(i, io, ii, x)"],
+        "x and y name grids, and there is one",
+    );
+    on_three(
+        &["-f", "A=csr @ blocks(i: x, j: y)"],
+        "a tensor is cut by one mode, blocks by several",
+    );
+    on_three(&["-f", "A=csr @ cols(x)"], "cols(x) is no distribution");
+    on_three(&["-f", "y=dense @ rows(x)"], "y is a result, and lies where ranks compute it");
+    check(&[&program[..], &["--grid", "x=4"]].concat(), 2, "the grid has 4 ranks, and there is 1");
+    let build = ["build", program[1], "-f", "A=csr @ rows(x)"];
+    check(&build, 2, "libraries run in one process");
+}

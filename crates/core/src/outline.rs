@@ -21,7 +21,7 @@ use tamis_ir::ids::{IndexVar, TensorId};
 /// The program with kernels split where they are to run in parts.
 pub fn detached(mut program: Program) -> Program {
     for kernel in std::mem::take(&mut program.kernels) {
-        match kernel.chunked {
+        match kernel.cut.chunked {
             true => detach(&mut program, kernel),
             false => program.kernels.push(kernel),
         }

@@ -116,7 +116,7 @@ mod _native {
     #[pymodule_export]
     use crate::operand::borrow;
     #[pymodule_export]
-    use crate::ranks::{fail_on_ranks, run_on_ranks};
+    use crate::ranks::{bare_format, fail_on_ranks, run_on_ranks};
     #[pymodule_export]
     use crate::reshape::in_rows;
     #[pymodule_export]

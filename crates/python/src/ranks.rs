@@ -9,8 +9,16 @@ use crate::kernel::Kernel;
 use crate::result::returned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis::dist::{self, Distributed, Mpi, phase, same};
+use std::collections::BTreeMap;
+use tamis::dist::{self, Communicator, Distributed, Mpi, Placement, Placements, phase, same};
 use tamis::{Code, Diagnostic};
+
+/// A format, without what stands behind it and `@`.
+#[pyfunction]
+pub(crate) fn bare_format(py: Python<'_>, text: &str) -> PyResult<String> {
+    let placed = Placement::behind(text).map_err(|told| raised(py, &told))?;
+    Ok(placed.format.to_owned())
+}
 
 /// Tells the other ranks of a communicator, which compute a program, that this one has failed.
 #[pyfunction]
@@ -26,13 +34,16 @@ pub(crate) fn fail_on_ranks(py: Python<'_>, handle: usize, reason: &str) -> PyRe
 }
 
 /// Computes the last result on all ranks of a communicator together: each runs its part, and has the whole
-/// afterwards. An error of one rank is raised on all.
+/// afterwards. An error of one rank is raised on all. What stands behind the formats of operands and `@` says where
+/// they lie; `grid` names the ranks, as in `x=4`.
 #[pyfunction]
-#[pyo3(signature = (kernel, handle, /, **operands))]
+#[pyo3(signature = (kernel, handle, formats, grid, /, **operands))]
 pub(crate) fn run_on_ranks<'py>(
     py: Python<'py>,
     kernel: &Bound<'py, Kernel>,
     handle: usize,
+    formats: BTreeMap<String, String>,
+    grid: Option<String>,
     operands: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let kernel = kernel.get();
@@ -49,16 +60,16 @@ pub(crate) fn run_on_ranks<'py>(
         let outcome = phase(&mpi, || {
             let (program, options) = kernel.source();
             let text = format!("{}\n{options:?}", program.source);
+            let placed = formats.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+            let text = format!("{text}\n{formats:?} {grid:?}");
             same(&mpi, "the program and its options", text.as_bytes())?;
+            let (placements, grids) = dist::placements(program, placed)?;
+            dist::check_grid(grid.as_deref(), &options.schedule, &grids, mpi.ranks())?;
             let (named, owner) = given?;
             let named: Vec<(&str, &tamis::Tensor)> =
                 named.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
             let form = kernel.form(&named)?;
-            let split = |(name, tensor): &(&str, &tamis::Tensor)| {
-                Ok(((*name).to_owned(), Distributed::split(&mpi, tensor)?))
-            };
-            let parts: Vec<(String, Distributed)> =
-                named.iter().map(split).collect::<Result<_, Diagnostic>>()?;
+            let parts = lying(&mpi, &named, &placements)?;
             let parts: Vec<(&str, &Distributed)> =
                 parts.iter().map(|(name, part)| (name.as_str(), part)).collect();
             let results = form.kernel.run_distributed(&mpi, &parts)?;
@@ -78,4 +89,21 @@ pub(crate) fn run_on_ranks<'py>(
         (Err(told), None) => return Err(raised(py, &told)),
     };
     guarded(py, || returned(py, last, owner))
+}
+
+/// Operands where they are to lie.
+fn lying(
+    mpi: &Mpi,
+    named: &[(&str, &tamis::Tensor)],
+    placements: &Placements,
+) -> Result<Vec<(String, Distributed)>, Diagnostic> {
+    let lying = |(name, tensor): &(&str, &tamis::Tensor)| {
+        let split = Distributed::split(mpi, tensor)?;
+        let placed = match placements.get(*name) {
+            Some(placement) => split.placed(mpi, *placement)?,
+            None => split,
+        };
+        Ok(((*name).to_owned(), placed))
+    };
+    named.iter().map(lying).collect()
 }

@@ -160,6 +160,16 @@ impl Call<'_> {
         }
     }
 
+    /// Runs the kernel in parts that begin at these iterations, and joins them as those of [`run`](Call::run) are,
+    /// on one thread.
+    pub fn run_cut(&self, cuts: &[i64]) -> Result<Tensor, Diagnostic> {
+        Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
+        match &self.lowered.partition {
+            Ok(partition) => parallel::run_cut(self, partition, cuts),
+            Err(_) => self.whole(),
+        }
+    }
+
     /// Runs the kernel as a whole.
     pub(crate) fn whole(&self) -> Result<Tensor, Diagnostic> {
         let mut frame = self.frame(None)?;

@@ -110,6 +110,8 @@ pub struct Explanation<'p> {
     known: dims::Known,
     /// How many values operands store, as far as known.
     stored: BTreeMap<TensorId, u64>,
+    /// What is told of ranks beside what the program says.
+    of_ranks: Option<String>,
 }
 
 impl fmt::Debug for Explanation<'_> {
@@ -154,7 +156,7 @@ impl<'p> Explanation<'p> {
         let dims = of_vars().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
         let schedule = options.schedule.clone();
-        let (parallel, scheduled) = (false, !schedule.is_empty());
+        let (parallel, scheduled) = (false, schedule.shapes_loops());
         let request = Request {
             program,
             inputs,
@@ -171,7 +173,8 @@ impl<'p> Explanation<'p> {
         let stored = BTreeMap::new();
         let (kind, level) = (KernelKind::Fused, None);
         let (formats, given) = (formats.clone(), given(program, options)?);
-        Ok(Explanation { request, schedule, kind, level, formats, given, known, stored })
+        let of_ranks = None;
+        Ok(Explanation { request, schedule, kind, level, formats, given, known, stored, of_ranks })
     }
 
     /// The same with results, by name, that have a value before, stored so.
@@ -214,6 +217,13 @@ impl<'p> Explanation<'p> {
     #[must_use]
     pub fn of_kind(self, kind: KernelKind) -> Explanation<'p> {
         Explanation { kind, ..self }
+    }
+
+    /// The same, where comm also tells this: what so many ranks would send, which depends on operands
+    /// (`Kernel::forecast`, of the feature `dist`).
+    #[must_use]
+    pub fn of_ranks(self, told: String) -> Explanation<'p> {
+        Explanation { of_ranks: Some(told), ..self }
     }
 
     /// The same with C for processors of a level, whether or not this is one: vectors are no wider, and
@@ -347,7 +357,9 @@ impl<'p> Explanation<'p> {
                         _ => plan::print(&program, kernel, &plan),
                     }
                 };
-                program.kernels.iter().map(text).collect::<Vec<_>>().join("\n")
+                let kernels = program.kernels.iter().map(text);
+                let of_ranks = self.of_ranks.clone().filter(|_| stage == Stage::Comm);
+                kernels.chain(of_ranks).collect::<Vec<_>>().join("\n")
             }
             Stage::Ir => {
                 let functions = compiled(Backend::Interpreter)?.functions;

@@ -105,7 +105,7 @@ pub(crate) fn request<'p>(
         width: IndexWidth::for_max(largest),
         strictness: options.strict,
         parallel: options.parts != Parts::Whole,
-        scheduled: !options.schedule.is_empty(),
+        scheduled: options.schedule.shapes_loops(),
         apart: options.schedule.begins_apart(),
         restored: BTreeSet::new(),
     })

@@ -4,6 +4,7 @@
 //! parallelize(k, gpu_thread, atomics)      for k in 0..C2_size on gpu_thread
 //! unroll(k, 4)                             for k in 0..k_whole step 4
 //! mergeby(j, gallop)                       galloping, in the plan
+//! distribute(i, io, ii, x)                 a part of i on each rank
 //! ```
 //!
 //! It counts words, and knows nothing of why the compiler wrote them.
@@ -12,13 +13,15 @@ use tamis_core::cin::{Assembling, Kernel, MergeStrategy, ParallelUnit, Program, 
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{Compiled, lowered};
 use tamis_core::plan;
+use tamis_core::plan::distribution::{self, distribution};
 use tamis_ir::ir;
 
 /// What a schedule says of a loop that the code of some kernel does not do, if there is such.
 pub fn dropped(compiled: &Compiled) -> Option<String> {
     let Compiled { program, functions, .. } = compiled;
     let kernels = program.kernels.iter().zip(functions);
-    kernels.filter(|(kernel, _)| !kernel.tags.is_empty()).find_map(|(kernel, function)| {
+    let says = |kernel: &Kernel| !kernel.tags.is_empty() || kernel.cut.ranks.is_some();
+    kernels.filter(|(kernel, _)| says(kernel)).find_map(|(kernel, function)| {
         let what = dropped_of(program, kernel, function)?;
         Some(format!("{what} in\n{}{}", print::program(program), function.function))
     })
@@ -46,8 +49,19 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
     }
     let on = |unit: ParallelUnit| move |tag: &Tag| tag.parallel.is_some_and(|(u, _)| u == unit);
     let in_parts = done.partition.as_ref().is_ok_and(|partition| partition.asked);
-    if kernel.chunked && asked(&on(ParallelUnit::CpuThread)) > 0 && !in_parts {
+    if kernel.cut.chunked && asked(&on(ParallelUnit::CpuThread)) > 0 && !in_parts {
         return Some("a loop on cpu_thread".to_owned());
+    }
+    if kernel.cut.ranks.is_some() && kernel.cut.chunked {
+        let distribution = distribution(program, kernel, &plan);
+        let first = distribution::print(program, kernel, &distribution);
+        if !first
+            .lines()
+            .next()
+            .is_some_and(|line| line.contains(" on each rank") && !line.contains("all of it"))
+        {
+            return Some("a loop that ranks share".to_owned());
+        }
     }
     // Lanes of vectors are marked by a comma and their number or a splat.
     let vectors = |line: &str| line.contains("splat(") || line.contains("; ");

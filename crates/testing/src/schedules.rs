@@ -126,6 +126,54 @@ fn staged(random: &mut Random, case: &Case) -> Option<String> {
     Some(text)
 }
 
+/// The schedule of a case, with a loop of its last kernel that ranks share, by coordinates or by positions of an
+/// operand, if there can be one; refusals stay now and then.
+pub fn on_ranks(random: &mut Random, case: &Case) -> String {
+    let Compiled::Program(program) = compiled(case, &case.schedule) else {
+        return case.schedule.clone();
+    };
+    let Some(kernel) = program.kernels.last() else { return case.schedule.clone() };
+    let name = |v: &IndexVar| program.vars[*v].clone();
+    let loops: Vec<String> = kernel.body.loops().iter().map(name).collect();
+    if loops.is_empty() {
+        return case.schedule.clone();
+    }
+    let at = if random.one_in(4) { random.below(loops.len()) } else { 0 };
+    let (mut var, mut text) = (loops[at].clone(), case.schedule.clone());
+    let add = |text: &mut String, command: String| {
+        let separator = if text.is_empty() { "" } else { "; " };
+        *text += &format!("{separator}{command}");
+    };
+    let reads = kernel.body.reads();
+    if !reads.is_empty() && random.one_in(2) {
+        let access = random.pick(&reads);
+        let levels: Vec<String> =
+            program.level_vars(access.tensor, &access.indices).iter().map(name).collect();
+        let levels = &levels[..(1 + random.below(levels.len().max(1))).min(levels.len())];
+        if !levels.is_empty() && loops.starts_with(levels) {
+            var = levels[0].clone();
+            for (k, level) in levels[1..].iter().enumerate() {
+                add(&mut text, format!("fuse({var}, {level}, fused{k})"));
+                var = format!("fused{k}");
+            }
+            add(&mut text, format!("pos({var}, at, {})", print::access(&program, access)));
+            var = "at".to_owned();
+        }
+    }
+    add(&mut text, format!("distribute({var}, of_rank, own, x)"));
+    if random.one_in(3) && !reads.is_empty() {
+        let operand = &program.tensors[random.pick(&reads).tensor].name;
+        add(&mut text, format!("communicate({operand}, of_rank)"));
+    }
+    if random.one_in(5) {
+        add(&mut text, format!("split(own, outer, inner, {})", 1 + random.below(5)));
+    }
+    match compiled(case, &text) {
+        Compiled::Refused if !random.one_in(8) => case.schedule.clone(),
+        _ => text,
+    }
+}
+
 /// A schedule for a case, empty if the case does not compile.
 pub fn schedule(random: &mut Random, case: &Case) -> String {
     let mut text = String::new();
@@ -179,7 +227,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
     let next = loops.get(at + 1).map(|&v| name(v));
     let operands: Vec<String> =
         kernel.body.reads().iter().map(|a| print::access(program, a)).collect();
-    Some(match random.below(15) {
+    Some(match random.below(16) {
         0 | 1 => format!("split({var}, {var}o{n}, {var}i{n}, {})", 1 + random.below(5)),
         2 => {
             // Also into far more parts than there are coordinates.
@@ -209,6 +257,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             let races = ["no_races", "ignore_races", "atomics", "temporary", "parallel_reduction"];
             format!("parallelize({var}, {unit}, {})", random.pick(&races))
         }
+        15 => format!("distribute({var}, {var}o{n}, {var}i{n}, x)"),
         13 => format!("loopfuse({})", 1 + random.below(2)),
         14 => {
             let result = &program.tensors[kernel.result].name;

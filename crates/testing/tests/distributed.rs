@@ -1,19 +1,23 @@
 //! Programs on several ranks have the bits of one process.
 
-use tamis::dist::{Counted, Distributed, gathered, on_threads};
+use tamis::dist::{Counted, Distributed, Placement, Placements, Run, gathered, on_threads};
 use tamis::{Coordinates, Diagnostic, Kernel, Options, Tensor, Values, format};
 use tamis_testing::check::Outcome;
 use tamis_testing::distributed::{RANKS, check};
 use tamis_testing::generate;
 use tamis_testing::random::Random;
+use tamis_testing::schedules;
 
 #[test]
 fn random_programs_have_the_bits_of_one_process() {
     let mut right = 0;
     for seed in 0..150 {
         let mut random = Random::new(4300 + seed);
-        let case = generate::case(&mut random);
+        let mut case = generate::case(&mut random);
         let ranks = *random.pick(&RANKS);
+        if random.one_in(2) {
+            case.schedule = schedules::on_ranks(&mut random, &case);
+        }
         match check(&case, ranks) {
             Outcome::Right => right += 1,
             Outcome::Invalid => {}
@@ -43,7 +47,15 @@ fn packed(list: &Coordinates, name: &str) -> Tensor {
 
 /// Runs a program on ranks: its results as one process has them, and the bytes that each rank sent.
 fn on_ranks(text: &str, operands: &[(&str, &Tensor)], ranks: usize) -> Vec<u64> {
-    let kernel = Kernel::compile(text, operands, &Options::default()).unwrap();
+    scheduled(text, "", operands, ranks)
+}
+
+/// The same with a schedule; the bytes are those that were forecast.
+fn scheduled(text: &str, schedule: &str, operands: &[(&str, &Tensor)], ranks: usize) -> Vec<u64> {
+    let schedule = tamis::schedule::parse(schedule).unwrap();
+    let kernel =
+        Kernel::compile(text, operands, &Options { schedule, ..Options::default() }).unwrap();
+    let forecast = kernel.forecast(ranks, operands, &Placements::new()).unwrap();
     let expected = kernel.run(operands).unwrap();
     let found = on_threads(ranks, |comm| {
         let comm = Counted::new(comm);
@@ -56,11 +68,14 @@ fn on_ranks(text: &str, operands: &[(&str, &Tensor)], ranks: usize) -> Vec<u64> 
         let sent = comm.counts().sent;
         Ok((gathered(&comm, &results)?, sent))
     });
-    let each = found.into_iter().map(|found: Result<_, Diagnostic>| {
-        let (results, sent) = found.unwrap();
-        assert_eq!(results[0].1, expected[0].1, "{text} on {ranks} ranks");
-        sent
-    });
+    let each =
+        found.into_iter().enumerate().map(|(rank, found): (usize, Result<_, Diagnostic>)| {
+            let (results, sent) = found.unwrap();
+            assert_eq!(results[0].1, expected[0].1, "{text} on {ranks} ranks");
+            let told: u64 = forecast.steps_of(Run::First).map(|step| step.sent[rank]).sum();
+            assert_eq!(told, sent, "{text} on {ranks} ranks: {}", forecast.text(None));
+            sent
+        });
     each.collect()
 }
 
@@ -204,5 +219,108 @@ fn programs_are_compiled_for_parts() {
                 assert_eq!(results.unwrap()[0].1, one[0].1, "{text} on {ranks} ranks");
             }
         }
+    }
+}
+
+/// A matrix whose rows have very different numbers of entries, scattered over its columns.
+fn uneven(n: u64) -> Coordinates {
+    let (mut rows, mut columns, mut vals) = (vec![], vec![], vec![]);
+    for row in 0..n {
+        let count = 1 + (n / (1 + row)).min(n / 4) + row % 5;
+        let mut own: Vec<u64> = (0..count).map(|k| (row * 7919 + k * k * 31 + k) % n).collect();
+        own.sort_unstable();
+        own.dedup();
+        rows.extend(own.iter().map(|_| row));
+        vals.extend(own.iter().map(|column| 1.0 / (3 + row + 2 * column) as f64));
+        columns.extend(own);
+    }
+    Coordinates::new(vec![n, n], vec![rows, columns], Values::F64(vals)).unwrap()
+}
+
+/// What is sent is what was forecast, to the byte, whichever loop ranks share; positions have the sums of one
+/// process, which are of several parts.
+#[test]
+fn bytes_are_those_of_the_forecast() {
+    let n = 6_000;
+    let a = packed(&uneven(n), "csr");
+    let values = |k: u64| (0..n).map(|i| 1.0 / (1 + i % k) as f64).collect::<Vec<f64>>();
+    let x = Tensor::dense(&[n], values(77)).unwrap();
+    let (by_matrix, by_vector) = ([("A", &a)], [("A", &a), ("x", &x)]);
+    let (even, positions) =
+        ("distribute(i, io, ii, x)", "fuse(i, j, f); pos(f, p, A); distribute(p, po, pi, x)");
+    for ranks in [2, 4, 8, 16] {
+        for schedule in ["", even, positions] {
+            scheduled("y(i) = A(i,j) * x(j)", schedule, &by_vector, ranks);
+        }
+        for schedule in ["", even] {
+            scheduled("y(j) = A(i,j) * x(i)", schedule, &by_vector, ranks);
+            scheduled("C(i,j) = A(i,k) * A(k,j)", schedule, &by_matrix, ranks);
+        }
+        scheduled("S(i,j) = A(i,j) * x(i) * x(j)", positions, &by_vector, ranks);
+        scheduled("B(i,j) = A(j,i); s = B(i,j) * x(j)", "", &by_vector, ranks);
+    }
+}
+
+/// Rows of equal nonzeros are balanced, of equal numbers they are not.
+#[test]
+fn positions_are_shared_evenly() {
+    let n = 6_000;
+    let a = packed(&uneven(n), "csr");
+    let x = Tensor::dense(&[n], vec![1.0; n as usize]).unwrap();
+    let operands = [("A", &a), ("x", &x)];
+    let imbalance = |schedule: &str| {
+        let schedule = tamis::schedule::parse(schedule).unwrap();
+        let options = Options { schedule, ..Options::default() };
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &options).unwrap();
+        kernel.forecast(8, &operands, &Placements::new()).unwrap().kernels[0].imbalance().unwrap()
+    };
+    let even = imbalance("distribute(i, io, ii, x)");
+    let positions = imbalance("fuse(i, j, f); pos(f, p, A); distribute(p, po, pi, x)");
+    assert!(even > 1.5 && positions < 1.05, "{even} {positions}");
+}
+
+/// Operands lie where they are wanted, whatever lay where before; a loop that is cut as its operand lies gets nothing of it.
+#[test]
+fn operands_lie_where_they_are_wanted() {
+    let n = 600;
+    let a = packed(&uneven(n), "csr");
+    let x =
+        Tensor::dense(&[n], (0..n).map(|i| 1.0 / (1 + i) as f64).collect::<Vec<f64>>()).unwrap();
+    let operands = [("A", &a), ("x", &x)];
+    let schedule = tamis::schedule::parse("distribute(i, io, ii, x)").unwrap();
+    let options = Options { schedule, ..Options::default() };
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &options).unwrap();
+    let sent = |placements: &[(&str, Placement)]| {
+        let placements = placements.iter().map(|(name, p)| ((*name).to_owned(), *p)).collect();
+        kernel.forecast(5, &operands, &placements).unwrap().bytes(Run::Later)
+    };
+    let rows = ("A", Placement::Rows);
+    let all = [sent(&[]), sent(&[rows]), sent(&[rows, ("x", Placement::Replicated)])];
+    assert!(all[0] > 2 * all[1] && all[1] > 2 * all[2], "{all:?}");
+    let held = on_threads(5, |comm| {
+        let split = Distributed::split(comm, &a)?;
+        let mut told = vec![];
+        for placement in [Placement::Rows, Placement::Replicated, Placement::Nonzeros] {
+            let placed = split.placed(comm, placement)?;
+            let back = placed.placed(comm, Placement::Nonzeros)?;
+            assert_eq!(back.gather(comm)?, a, "{placement}");
+            assert_eq!((back.interval(2), back.held()), (split.interval(2), split.held()));
+            told.push(placed.held());
+        }
+        Ok(told)
+    });
+    let held: Vec<Vec<usize>> = held.into_iter().collect::<Result<_, Diagnostic>>().unwrap();
+    let of = |k: usize| held.iter().map(|held| held[k]).sum::<usize>();
+    assert_eq!((of(0), of(1), of(2)), (a.nnz(), 5 * a.nnz(), a.nnz()));
+    let list = Coordinates::new(vec![n], vec![vec![3, 5]], Values::F64(vec![1.0, 2.0])).unwrap();
+    let storage = format::parse("(i) -> (i: hashed)", Some(1))
+        .unwrap()
+        .resolve(tamis::DataType::F64)
+        .unwrap();
+    let hashed = tamis::pack(&list, &storage, tamis::Duplicates::Refuse).unwrap();
+    for told in on_threads(3, |comm| {
+        Distributed::split(comm, &hashed)?.placed(comm, Placement::Rows).map(|_| ())
+    }) {
+        assert!(told.is_err_and(|told| told.message.contains("are whole on every rank")));
     }
 }

@@ -8,6 +8,7 @@
 //! type. Sparse tensor algebra with workspaces (Kjolstad et al.) defines the statements.
 
 pub mod choice;
+mod cut;
 mod derived;
 pub mod print;
 mod provenance;
@@ -21,6 +22,7 @@ pub mod tiles;
 pub mod verify;
 
 pub use choice::Choice;
+pub use cut::{CutOptions, OnRanks};
 pub use derived::Derived;
 pub use provenance::{BoundType, Relation};
 pub use scale::{Root, Scale};
@@ -74,8 +76,8 @@ pub struct Kernel {
     pub assembly: AssemblyOptions,
     /// The cheapest ways to run its loops that were weighed, the chosen one first.
     pub choices: Vec<Choice>,
-    /// Whether it is called for parts of its outermost loop, where that can be cut.
-    pub chunked: bool,
+    /// Who runs parts of it.
+    pub cut: CutOptions,
     /// What the schedule wants of loops, by their variables.
     pub tags: BTreeMap<IndexVar, Tag>,
     /// Temporaries that are factors of what is added to others, where nothing is to be added if

@@ -38,7 +38,9 @@ pub fn of_kind(mut program: Program, kind: KernelKind) -> Program {
             for kernel in &mut program.kernels {
                 let full = program.tensors[kernel.result].storage.format.is_full();
                 // What only fills an array is not worth parts.
-                *kernel = Kernel { kind, chunked: kernel.chunked && !full, ..kernel.clone() };
+                let mut own = Kernel { kind, ..kernel.clone() };
+                own.cut.chunked &= !full;
+                *kernel = own;
             }
         }
         KernelKind::Compute => {

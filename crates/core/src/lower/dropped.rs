@@ -3,6 +3,7 @@
 //! ```text
 //! unroll(j, 4)            C(i,j) = A(i,j) * B(i,j), csr      two operands are merged: nothing is counted
 //! mergeby(j, gallop)      C(i,j) = A(i,j) + B(i,j), csr      each coordinate of both is looked at
+//! distribute(j, jo, ji, x)      y(i) = A(i,j) * x(j), csr    j is not the outermost loop
 //! ```
 //!
 //! Most of it is known only once there is code, and so it is found here; [`crate::pipeline`] refuses it if a command of
@@ -10,6 +11,7 @@
 
 use super::gpu::parallel::Serial;
 use crate::cin::{Assembling, Kernel, MergeStrategy, ParallelUnit, Program, Tag};
+use crate::plan::distribution::{Distribution, distribution};
 use crate::plan::{self, Advance, Loop, NotCut, Output, Plan, Rest};
 use crate::schedule::Wanted;
 use std::collections::BTreeSet;
@@ -37,10 +39,8 @@ pub(super) fn dropped(
     serial: &Serial,
 ) -> Vec<Dropped> {
     let mut found: Vec<Dropped> = vec![];
-    let names = |var: IndexVar| {
-        let all = std::iter::once(var).chain(program.derived.ancestors(var));
-        all.map(|v| program.vars[v].clone()).collect::<Vec<_>>()
-    };
+    let names = |var: IndexVar| names(program, var);
+    found.extend(not_on_ranks((program, kernel)));
     for &(var, why) in serial {
         let unit = kernel.tags[&var].parallel.map(|(unit, _)| unit);
         let wanted = unit.map(Wanted::On);
@@ -70,6 +70,12 @@ pub(super) fn dropped(
         why.into_iter().for_each(|why| add(Wanted::Gallop, why));
     }
     found
+}
+
+/// The names of a variable and of those it was derived from.
+fn names(program: &Program, var: IndexVar) -> Vec<String> {
+    let all = std::iter::once(var).chain(program.derived.ancestors(var));
+    all.map(|v| program.vars[v].clone()).collect()
 }
 
 /// How a result is assembled otherwise than a schedule wants it.
@@ -104,11 +110,31 @@ fn whole((program, kernel): (&Program, &Kernel), plan: &Plan) -> Option<NotCut> 
     match &plan.parts {
         Ok(partition) if partition.asked => None,
         Ok(_) => Some(NotCut::Apart),
-        Err(NotCut::NotAsked) if !kernel.chunked => {
-            let kernel = Kernel { chunked: true, ..kernel.clone() };
+        Err(NotCut::NotAsked) if !kernel.cut.chunked => {
+            let kernel = in_parts(kernel);
             whole((program, &kernel), &plan::plan(program, &kernel))
         }
         Err(why) => Some(*why),
+    }
+}
+
+/// The same kernel, called for parts.
+fn in_parts(kernel: &Kernel) -> Kernel {
+    let mut kernel = kernel.clone();
+    kernel.cut.chunked = true;
+    kernel
+}
+
+/// Why ranks do not share the loop that they were asked to, whether or not threads share it.
+fn not_on_ranks((program, kernel): (&Program, &Kernel)) -> Option<Dropped> {
+    let asked = kernel.cut.ranks.as_ref()?;
+    let kernel = &in_parts(kernel);
+    match distribution(program, kernel, &plan::plan(program, kernel)) {
+        Distribution::Everywhere(why) => {
+            let (names, wanted) = (names(program, asked.inner), Wanted::OnRanks);
+            Some(Dropped { names, wanted, why })
+        }
+        Distribution::Parts { .. } | Distribution::Combined { .. } => None,
     }
 }
 

@@ -12,7 +12,7 @@
 //! The last is the image of A's coordinates (SpDISTAL: image and preimage of partitions): `x` is located where
 //! `A` is walked, and nowhere else. A rank that runs the part needs no other elements.
 
-use super::{Absent, Body, CutBy, Driver, Join, Loop, Node, Plan, distinct};
+use super::{Absent, Body, CutBy, Driver, Join, Loop, Node, Partition, Plan, distinct};
 use crate::cin::{Kernel, Program, Relation, Root, Scale};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::iteration::lattice::Set;
@@ -20,7 +20,7 @@ use crate::level::DENSE;
 use crate::notation::Access;
 use std::fmt::Write;
 use tamis_ir::algebra::ReduceOp;
-use tamis_ir::ids::{Id, IndexVar, Mode};
+use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
 /// How a kernel runs on several ranks.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,10 +48,23 @@ pub enum Distribution {
 pub struct Part {
     /// The variable whose coordinates are cut.
     pub var: IndexVar,
-    /// What iterations of the loop count of these.
+    /// Where ranks begin.
+    pub starts: Starts,
+    /// What iterations of the loop count of these; nothing where they count positions.
     pub scale: Scale,
     /// What is read.
     pub reads: Vec<Read>,
+}
+
+/// Where ranks begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Starts {
+    /// Where they begin in an operand that is cut by the same variable.
+    OfOperands,
+    /// After as many coordinates each.
+    Even,
+    /// Where they begin in this operand, over whose positions the loop is: each runs over its own.
+    OfPositions(TensorId),
 }
 
 /// Which coordinates of one mode are read.
@@ -83,18 +96,27 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
     };
     let target = &program.tensors[kernel.result];
     let format = &target.storage.format;
+    let asked = kernel.cut.ranks.as_ref();
+    let made_from =
+        |v: IndexVar| v == partition.var || program.derived.ancestors(partition.var).contains(&v);
+    if asked.is_some_and(|ranks| !made_from(ranks.inner)) {
+        return Distribution::Everywhere("it is not the outermost loop");
+    }
+    if let Root::Positions(..) = partition.scale.root {
+        return of_positions(program, kernel, plan, partition);
+    }
     let is_of_coordinates = |scale: &Scale| matches!(scale.root, Root::Coordinates(_));
     let scale = Scale::of(&program.derived, partition.var).filter(is_of_coordinates);
     let Some(scale) = scale.filter(|_| is_of_coordinates(&partition.scale)) else {
-        return Distribution::Everywhere("its outermost loop is over positions");
+        return Distribution::Everywhere(BY_POSITIONS);
     };
     if partition.cut != CutBy::Coordinates || !scale.is_ordered() {
         return Distribution::Everywhere("the coordinates of its outermost loop have no order");
     }
     let var = origin(program, partition.var);
     let part = || {
-        let (scale, reads) = (scale.clone(), reads(program, kernel, plan, var));
-        Part { var, scale, reads }
+        let starts = if asked.is_some() { Starts::Even } else { Starts::OfOperands };
+        Part { var, starts, scale: scale.clone(), reads: reads(program, kernel, plan, var) }
     };
     match partition.join {
         Join::Combine(op) if is_rows(format) => Distribution::Combined { part: part(), op },
@@ -111,6 +133,47 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
                 Some(mode) => Distribution::Parts { part: part(), mode },
                 None => Distribution::Everywhere("its result does not tell the outermost loop"),
             }
+        }
+        _ => Distribution::Everywhere("entries of its parts would have to be combined"),
+    }
+}
+
+const BY_POSITIONS: &str =
+    "its outermost loop is over positions of which no rank has those of whole rows";
+
+/// How a kernel runs whose outermost loop is over the positions of a level of an operand: each rank runs over those that
+/// it has, of whole rows. What parts of one process add up of a row is known, and is added up in the same way.
+fn of_positions(
+    program: &Program,
+    kernel: &Kernel,
+    plan: &Plan,
+    partition: &Partition,
+) -> Distribution {
+    let position = program.derived.position(partition.var);
+    let relation = position.and_then(|p| program.derived.relation(p));
+    let Some(Relation::Position { access, .. }) = relation else {
+        return Distribution::Everywhere(BY_POSITIONS);
+    };
+    let format = &program.storage(access.tensor).format;
+    let (mode, block) = cut_mode(format);
+    let mut uses = distinct(&kernel.body);
+    uses.retain(|other| other.tensor == access.tensor);
+    let is_own = uses.len() == 1 && may_split(format) && !is_rows(format) && block == 1;
+    if !is_own || access.is_sliced() || !partition.scale.is_plain() {
+        return Distribution::Everywhere(BY_POSITIONS);
+    }
+    let var = access.indices[mode];
+    let target = &program.tensors[kernel.result];
+    let is_kept = match partition.join {
+        Join::Overlap { .. } => is_rows(&target.storage.format),
+        Join::Shared { .. } | Join::Pack { op: None, .. } => may_split(&target.storage.format),
+        Join::Concatenate | Join::Combine(_) | Join::Pack { .. } => false,
+    };
+    match target.modes.iter().position(|own| *own == var) {
+        Some(mode) if is_kept => {
+            let (starts, scale) = (Starts::OfPositions(access.tensor), Scale::plain(var));
+            let reads = reads(program, kernel, plan, var);
+            Distribution::Parts { part: Part { var, starts, scale, reads }, mode }
         }
         _ => Distribution::Everywhere("entries of its parts would have to be combined"),
     }
@@ -159,7 +222,14 @@ pub fn print(program: &Program, kernel: &Kernel, distribution: &Distribution) ->
     let mut text = format!("{}: ", program.name(kernel));
     let part = match distribution {
         Distribution::Parts { part, .. } => {
-            let _ = writeln!(text, "a part of {} on each rank", program.vars[part.var]);
+            let how = match part.starts {
+                Starts::OfOperands => String::new(),
+                Starts::Even => ", of as many coordinates".to_owned(),
+                Starts::OfPositions(of) => {
+                    format!(", the rows that it has of {}", program.tensors[of].name)
+                }
+            };
+            let _ = writeln!(text, "a part of {} on each rank{how}", program.vars[part.var]);
             part
         }
         Distribution::Combined { part, op } => {
@@ -283,6 +353,10 @@ impl Search<'_> {
         match node {
             Node::Loop(nest) if nest.var == var => self.in_loop_over(nest, access, var),
             Node::Loop(nest) => {
+                // The coordinates of an entry are known where positions are counted.
+                let own = self.counted(nest.var, var, access);
+                let beside = own.or(beside);
+                let within = |node: &Node| self.found(node, access, var, beside);
                 let background = nest.background.iter().map(|background| &background.node);
                 let nodes = nest.nodes().into_iter().chain(background);
                 let found = nodes.map(within).fold(Found::Nowhere, Found::or);
@@ -310,6 +384,21 @@ impl Search<'_> {
                 false => Found::Nowhere,
             },
         }
+    }
+
+    /// The read and the mode whose coordinates a loop over positions gives a variable, if it is another read than
+    /// `access`.
+    fn counted(self, of: IndexVar, var: IndexVar, access: &Access) -> Option<(usize, usize)> {
+        let derived = &self.program.derived;
+        let Relation::Position { of, access: counted, .. } =
+            derived.relation(derived.position(of)?)?
+        else {
+            return None;
+        };
+        let mode = counted.indices.iter().position(|v| *v == var)?;
+        let read = self.reads.iter().position(|read| read == counted)?;
+        let is_other = counted != access && !counted.is_sliced() && of.contains(&var);
+        is_other.then_some((read, mode))
     }
 
     fn in_loop_over(self, nest: &Loop, access: &Access, var: IndexVar) -> Found {

@@ -133,7 +133,7 @@ pub(super) struct Partitioner<'p> {
 impl<'p> Partitioner<'p> {
     /// Cuts the outermost loop of the kernel, if it can be cut.
     pub(super) fn cut(self) -> Result<Partition, NotCut> {
-        let body = match (self.planner.kernel.chunked, self.body) {
+        let body = match (self.planner.kernel.cut.chunked, self.body) {
             (false, _) => return Err(NotCut::NotAsked),
             (true, None) => return Err(NotCut::NoLoop),
             (true, Some(body)) => body,

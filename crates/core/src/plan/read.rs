@@ -215,7 +215,7 @@ impl ReadPlanner<'_> {
             let lattice = Lattice::build(facts, body, from_ref(&driver.access));
             // Parts are of coordinates where some of them have to be counted.
             let outermost = known.bound.is_empty();
-            let is_cut = kernel.chunked && (outermost || self.planner.is_on_threads(own));
+            let is_cut = kernel.cut.chunked && (outermost || self.planner.is_on_threads(own));
             let is_plain = own == var && !in_order && !is_cut;
             let is_silent = |rest: &Stmt| is_plain && self.is_once(own, rest);
             lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))

@@ -3,6 +3,7 @@
 use super::assemble::assemble;
 use super::bound::bound;
 use super::command::Command;
+use super::distribute::{communicate, distribute};
 use super::divide::divide;
 use super::fuse::{fuse, unfused};
 use super::list::Schedule;
@@ -110,7 +111,11 @@ impl Scheduler<'_> {
         match command {
             Command::Assemble { tensor, how } => assemble(self, tensor, *how),
             Command::Bound { var, bounded, bound: promise } => bound(self, var, bounded, *promise),
+            Command::Communicate { tensor, outer } => communicate(self, tensor, outer),
             Command::Coord { position, var } => coord(self, position, var),
+            Command::Distribute { var, outer, inner, grid } => {
+                distribute(self, var, (outer, inner), grid)
+            }
             Command::Divide { var, outer, inner, parts } => {
                 divide(self, var, (outer, inner), *parts)
             }

@@ -54,6 +54,23 @@ impl Schedule {
         self.push(&Command::Divide { var: var.to_owned(), outer, inner, parts })
     }
 
+    /// Appends `distribute(..)`: each rank of a grid runs a part of the loop.
+    pub fn distribute(
+        &mut self,
+        var: &str,
+        (outer, inner): (&str, &str),
+        grid: &str,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let [var, outer, inner, grid] = [var, outer, inner, grid].map(str::to_owned);
+        self.push(&Command::Distribute { var, outer, inner, grid })
+    }
+
+    /// Appends `communicate(..)`: ranks get what they need of a tensor before their part of a loop.
+    pub fn communicate(&mut self, tensor: &str, outer: &str) -> Result<&mut Schedule, Diagnostic> {
+        let (tensor, outer) = (tensor.to_owned(), outer.to_owned());
+        self.push(&Command::Communicate { tensor, outer })
+    }
+
     /// Appends `fuse(..)`.
     pub fn fuse(
         &mut self,

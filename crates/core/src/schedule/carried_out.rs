@@ -14,6 +14,8 @@ use tamis_ir::diagnostic::{Code, Diagnostic};
 pub enum Wanted {
     /// Iterations are unrolled.
     Unrolled,
+    /// Ranks share the iterations.
+    OnRanks,
     /// A unit runs the iterations.
     On(ParallelUnit),
     /// Operands are searched.
@@ -45,6 +47,7 @@ impl Wanted {
     fn is_of(self, command: &Command) -> bool {
         match (self, command) {
             (Wanted::On(own), Command::Parallelize { unit, .. }) => own == *unit,
+            (Wanted::OnRanks, Command::Distribute { .. }) => true,
             (Wanted::Assembled(own), Command::Assemble { how, .. }) => own == *how,
             (Wanted::Gallop, Command::Mergeby { merge, .. }) => *merge == MergeStrategy::Gallop,
             (wanted, Command::Unroll { .. }) => wanted == Wanted::Unrolled,
@@ -58,6 +61,11 @@ impl Wanted {
             Wanted::Unrolled => (
                 format!("the loop over {name} cannot be unrolled: {why}"),
                 "unroll a loop over a dimension or over the entries of one operand, or leave unroll out",
+            ),
+            Wanted::OnRanks => (
+                format!("ranks cannot share the loop over {name}: {why}"),
+                "name the outermost loop, over coordinates of the result or over positions of an operand \
+                 that is stored in order, or leave distribute out: ranks then share what they can",
             ),
             Wanted::Gallop => (
                 format!("nothing is searched in the loop over {name}: {why}"),

@@ -28,12 +28,30 @@ pub enum Command {
         /// The promise.
         bound: BoundType,
     },
+    /// When ranks get what they need of a tensor.
+    Communicate {
+        /// The operand, or the result.
+        tensor: String,
+        /// The loop over ranks.
+        outer: String,
+    },
     /// A loop over positions as one over their coordinates.
     Coord {
         /// The loop.
         position: String,
         /// The new loop.
         var: String,
+    },
+    /// A loop of which each rank runs a part.
+    Distribute {
+        /// The loop.
+        var: String,
+        /// The loop over ranks.
+        outer: String,
+        /// The loop within a part.
+        inner: String,
+        /// The grid of ranks.
+        grid: String,
     },
     /// A loop as one over a number of parts, and one within a part.
     Divide {
@@ -156,10 +174,12 @@ impl WorkspaceKind {
 }
 
 /// How each command is written.
-pub(super) const USAGES: [(&str, &str); 13] = [
+pub(super) const USAGES: [(&str, &str); 15] = [
     ("assemble", "assemble(C, insert), or append"),
     ("bound", "bound(k, kb, 32, max_exact), or max_constraint"),
+    ("communicate", "communicate(B, io)"),
     ("coord", "coord(p, i)"),
+    ("distribute", "distribute(i, io, ii, x)"),
     ("divide", "divide(i, i0, i1, 4)"),
     ("fuse", "fuse(i, j, f)"),
     ("loopfuse", "loopfuse(1), or loopfuse(1, E(j,l))"),
@@ -186,7 +206,9 @@ impl Command {
         match self {
             Command::Assemble { .. } => "assemble",
             Command::Bound { .. } => "bound",
+            Command::Communicate { .. } => "communicate",
             Command::Coord { .. } => "coord",
+            Command::Distribute { .. } => "distribute",
             Command::Divide { .. } => "divide",
             Command::Fuse { .. } => "fuse",
             Command::Loopfuse { .. } => "loopfuse",
@@ -208,10 +230,12 @@ impl Command {
             Command::Bound { var, bounded, bound } => {
                 own(&[var, bounded, &bound.size().to_string(), bound_name(*bound)])
             }
+            Command::Communicate { tensor, outer } => own(&[tensor, outer]),
             Command::Coord { position, var } => own(&[position, var]),
             Command::Divide { var, outer, inner, parts } => {
                 own(&[var, outer, inner, &parts.to_string()])
             }
+            Command::Distribute { var, outer, inner, grid } => own(&[var, outer, inner, grid]),
             Command::Fuse { outer, inner, fused } => own(&[outer, inner, fused]),
             Command::Loopfuse { times, operand } => {
                 std::iter::once(times.to_string()).chain(operand.clone()).collect()
@@ -236,6 +260,7 @@ impl Command {
     pub fn needs(&self) -> Vec<&str> {
         match self {
             Command::Bound { var, .. }
+            | Command::Distribute { var, .. }
             | Command::Divide { var, .. }
             | Command::Mergeby { var, .. }
             | Command::Parallelize { var, .. }
@@ -243,7 +268,9 @@ impl Command {
             | Command::Split { var, .. }
             | Command::Unroll { var, .. } => vec![var],
             Command::Coord { position, .. } => vec![position],
-            Command::Assemble { .. } | Command::Loopfuse { .. } => vec![],
+            Command::Assemble { .. } | Command::Communicate { .. } | Command::Loopfuse { .. } => {
+                vec![]
+            }
             Command::Fuse { outer, inner, .. } => vec![outer, inner],
             Command::Reorder { vars } | Command::Precompute { vars, .. } => {
                 vars.iter().map(String::as_str).collect()
@@ -254,7 +281,9 @@ impl Command {
     /// The text in which the command names operands.
     pub(super) fn names(&self) -> Option<&str> {
         match self {
-            Command::Pos { operand, .. } => Some(operand),
+            Command::Pos { operand: named, .. } | Command::Communicate { tensor: named, .. } => {
+                Some(named)
+            }
             Command::Precompute { value, .. } => Some(value),
             _ => None,
         }
@@ -267,11 +296,12 @@ impl Command {
             | Command::Coord { var, .. }
             | Command::Fuse { fused: var, .. }
             | Command::Pos { position: var, .. } => vec![var],
-            Command::Divide { outer, inner, .. } | Command::Split { outer, inner, .. } => {
-                vec![outer, inner]
-            }
+            Command::Distribute { outer, inner, .. }
+            | Command::Divide { outer, inner, .. }
+            | Command::Split { outer, inner, .. } => vec![outer, inner],
             Command::Precompute { own, .. } => own.iter().map(String::as_str).collect(),
             Command::Assemble { .. }
+            | Command::Communicate { .. }
             | Command::Loopfuse { .. }
             | Command::Mergeby { .. }
             | Command::Parallelize { .. }

@@ -39,6 +39,14 @@ impl Schedule {
         self.commands.is_empty()
     }
 
+    /// Whether some command says how loops run, and not only which of them ranks share.
+    pub fn shapes_loops(&self) -> bool {
+        let of_ranks = |command: &Command| {
+            matches!(command, Command::Distribute { .. } | Command::Communicate { .. })
+        };
+        !self.commands().all(of_ranks)
+    }
+
     /// Whether the first command splits loops.
     pub fn begins_apart(&self) -> bool {
         matches!(self.commands().next(), Some(Command::Loopfuse { .. }))

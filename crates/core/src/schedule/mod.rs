@@ -20,6 +20,7 @@ mod build;
 mod carried_out;
 mod chosen;
 mod command;
+mod distribute;
 mod divide;
 mod expression;
 mod fuse;

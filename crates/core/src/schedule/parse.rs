@@ -81,10 +81,10 @@ impl<'t> Call<'t> {
         let counts = match name {
             "reorder" => 1..=usize::MAX,
             "precompute" => 4..=5,
-            "bound" | "divide" | "split" => 4..=4,
+            "bound" | "distribute" | "divide" | "split" => 4..=4,
             "fuse" | "pos" => 3..=3,
             "parallelize" => 2..=3,
-            "assemble" | "coord" | "mergeby" | "unroll" => 2..=2,
+            "assemble" | "communicate" | "coord" | "mergeby" | "unroll" => 2..=2,
             "loopfuse" => 1..=2,
             _ => return Err(self.unknown()),
         };
@@ -99,13 +99,10 @@ impl<'t> Call<'t> {
                 bounded: self.name(1)?,
                 bound: self.bound(3, self.size(2)?)?,
             },
+            "communicate" => Command::Communicate { tensor: self.name(0)?, outer: self.name(1)? },
             "coord" => Command::Coord { position: self.name(0)?, var: self.name(1)? },
-            "divide" => Command::Divide {
-                var: self.name(0)?,
-                outer: self.name(1)?,
-                inner: self.name(2)?,
-                parts: self.size(3)?,
-            },
+            "distribute" => self.distribute()?,
+            "divide" => self.divide()?,
             "fuse" => self.fuse()?,
             "loopfuse" => self.loopfuse()?,
             "mergeby" => Command::Mergeby {
@@ -194,6 +191,16 @@ impl<'t> Call<'t> {
             }
             _ => Ok(Command::Reorder { vars }),
         }
+    }
+
+    fn distribute(&self) -> Result<Command, Diagnostic> {
+        let (var, outer) = (self.name(0)?, self.name(1)?);
+        Ok(Command::Distribute { var, outer, inner: self.name(2)?, grid: self.name(3)? })
+    }
+
+    fn divide(&self) -> Result<Command, Diagnostic> {
+        let (var, outer) = (self.name(0)?, self.name(1)?);
+        Ok(Command::Divide { var, outer, inner: self.name(2)?, parts: self.size(3)? })
     }
 
     fn fuse(&self) -> Result<Command, Diagnostic> {
@@ -356,6 +363,10 @@ mod tests {
         );
         check("split(i,i0,i1,32)", "split(i, i0, i1, 32)");
         check("divide(i,i0,i1,4); fuse(i0,i1,f)", "divide(i, i0, i1, 4); fuse(i0, i1, f)");
+        check(
+            "distribute(i,io,ii,x);communicate(B,io)",
+            "distribute(i, io, ii, x); communicate(B, io)",
+        );
         check("pos(f,p,A( i,j ))\ncoord(p, q)", "pos(f, p, A( i,j )); coord(p, q)");
         check("parallelize(i,cpu_thread,no_races)", "parallelize(i, cpu_thread, no_races)");
         check("parallelize(i,cpu_thread)", "parallelize(i, cpu_thread, no_races)");
@@ -388,8 +399,8 @@ mod tests {
         assert_eq!(
             refused("reorder(j, i); flip(i)"),
             "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
-             ^^^^\n  = help: the commands are assemble, bound, coord, divide, fuse, loopfuse, mergeby, parallelize, \
-             pos, precompute, reorder, split, unroll"
+             ^^^^\n  = help: the commands are assemble, bound, communicate, coord, distribute, divide, fuse, loopfuse, \
+             mergeby, parallelize, pos, precompute, reorder, split, unroll"
         );
     }
 }

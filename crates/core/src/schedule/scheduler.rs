@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::list::{Placed, Schedule};
-use crate::cin::{Kernel, Program, Relation, Role, Stmt, Tag};
+use crate::cin::{Kernel, OnRanks, Program, Relation, Role, Stmt, Tag};
 use crate::format::LevelMap;
 use crate::notation::{Access, Expr};
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -119,6 +119,11 @@ impl<'s> Scheduler<'s> {
         if let Some(&var) = loops.iter().find(named) {
             return Ok(var);
         }
+        if let Some(ranks) = self.kernel().cut.ranks.as_ref().filter(|r| r.outer == name) {
+            let message = format!("{name} counts ranks, each of which runs one iteration of it");
+            let help = format!("name the loop that each rank runs, {}", self.name(ranks.inner));
+            return Err(self.refuse(arg, message, help));
+        }
         let names: Vec<&str> = loops.iter().map(|&v| self.name(v)).collect();
         let message = format!("there is no loop over {name}");
         let help = match names.is_empty() {
@@ -155,7 +160,9 @@ impl<'s> Scheduler<'s> {
             used.extend(kernel.body.reads().iter().flat_map(|a| a.indices.iter().copied()));
         }
         used.extend(self.program.derived.relations().map(|(var, _)| var));
-        let var = used.iter().any(|&v| self.name(v) == name);
+        let is_outer = |ranks: &OnRanks| ranks.outer == name;
+        let outer = self.program.kernels.iter().any(|k| k.cut.ranks.as_ref().is_some_and(is_outer));
+        let var = outer || used.iter().any(|&v| self.name(v) == name);
         if !var && self.program.tensors.iter().all(|t| t.name != name) {
             return Ok(());
         }

@@ -36,7 +36,16 @@ use tamis_ir::ir::Status;
 /// Runs a kernel in parts. Those that run at the same time take memory for each: where that is too little, they
 /// run one after the other.
 pub(crate) fn run(call: &Call<'_>, partition: &Partition) -> Result<Tensor, Diagnostic> {
-    on_threads(call, |threads| by_threads(call, partition, threads))
+    on_threads(call, |threads| joined(call, partition, (&cuts(call, partition, threads), threads)))
+}
+
+/// Runs a kernel in parts that begin at these iterations, beside the first, on one thread.
+pub(crate) fn run_cut(
+    call: &Call<'_>,
+    partition: &Partition,
+    cuts: &[i64],
+) -> Result<Tensor, Diagnostic> {
+    joined(call, partition, (cuts, 1))
 }
 
 /// Runs some iterations of the outermost loop: what they alone give. Elements of an array that they do not write
@@ -92,17 +101,16 @@ fn cuts(call: &Call<'_>, partition: &Partition, threads: usize) -> Vec<i64> {
     }
 }
 
-/// Runs a kernel in parts on so many threads.
-fn by_threads(
+/// Runs a kernel in parts on so many threads, and joins their results.
+fn joined(
     call: &Call<'_>,
     partition: &Partition,
-    threads: usize,
+    (cuts, threads): (&[i64], usize),
 ) -> Result<Tensor, Diagnostic> {
-    let cuts = cuts(call, partition, threads);
     match partition.join {
         Join::Shared { initial } => {
             let mut frame = call.frame(None)?;
-            shared(call, (&cuts, threads), initial, &mut frame)?;
+            shared(call, (cuts, threads), initial, &mut frame)?;
             call.taken(&mut frame)
         }
         Join::Overlap { op, initial } => {
@@ -113,23 +121,23 @@ fn by_threads(
                 return call.taken(&mut frame);
             }
             let joined = Rows::new(call, partition, (op, initial), frame)?;
-            in_parts(call, (&cuts, threads), &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
+            in_parts(call, (cuts, threads), &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
             joined.finish()
         }
         _ if cuts.is_empty() => call.whole(),
         Join::Concatenate => {
             let joined = Concatenation::new(call);
-            in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
+            in_parts(call, (cuts, threads), &|| call.frame(None), &joined)?;
             joined.finish()
         }
         Join::Combine(op) => {
             let joined = Combination::new(call, op)?;
-            in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
+            in_parts(call, (cuts, threads), &|| call.frame(None), &joined)?;
             joined.finish()
         }
         Join::Pack { op, around } => {
             let joined = Parts::default();
-            in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
+            in_parts(call, (cuts, threads), &|| call.frame(None), &joined)?;
             joined.packed(call, op, around)
         }
     }

@@ -6,9 +6,12 @@
 //!                           y = ((part 0 + part 1) + part 2) + part 3, each rank a piece of it
 //! ```
 
-use super::run::{Cut, Given, Step};
+use super::run::Step;
 use super::tensor::{Distributed, Held, Owners, even, of_rows, own, row_len};
 use super::wire::{Reader, put};
+use super::work::{Cut, Given, Work};
+use std::ops::Range;
+use tamis_core::format::Storage;
 use tamis_core::plan::distribution::cut_mode;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::diagnostic::Diagnostic;
@@ -26,26 +29,14 @@ impl Step<'_> {
         values: &Given<'_>,
         (mut cut, op): (Cut<'_>, ReduceOp),
     ) -> Result<Option<Distributed>, Diagnostic> {
-        let counted = |id: &TensorId| values[id.index()].as_deref().is_some_and(is_counted);
-        if !cut.partition.leads.iter().all(counted) {
+        if !cut.has_counted_leads(values) {
             return Ok(None);
         }
         let Some(begins) = self.begins(executable, values, &cut)? else { return Ok(None) };
-        let dimension = self.dims[cut.var];
-        // A rank has the parts that begin in its interval.
-        let first =
-            |start: u64| begins.iter().position(|(at, _)| *at >= start).unwrap_or(begins.len());
-        let firsts: Vec<usize> = cut.starts.iter().map(|&start| first(start)).collect();
-        let ranks = self.comm.ranks();
-        let mine = firsts[self.comm.rank()]..match self.comm.rank() + 1 == ranks {
-            true => begins.len(),
-            false => firsts[self.comm.rank() + 1],
-        };
-        let start = |k: usize| begins.get(k).map_or(dimension, |(at, _)| *at);
-        cut.starts = firsts[..ranks].iter().map(|&k| start(k)).chain([dimension]).collect();
+        let mine = shared_out(&begins, &mut cut.starts, self.work.dims[cut.var]);
+        let mine = mine[self.comm.rank()].clone();
         let local = self.operands_of_part(values, &cut)?;
-        let call =
-            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
+        let call = self.work.call(executable, &local);
         let part = |k: usize| {
             let begin = if k == 0 { i64::MIN } else { begins[k].1 };
             let end = begins.get(k + 1).map_or(i64::MAX, |(_, at)| *at);
@@ -63,8 +54,7 @@ impl Step<'_> {
         cut: &Cut<'_>,
     ) -> Result<Option<Vec<(u64, i64)>>, Diagnostic> {
         let local = self.operands_of_part(values, cut)?;
-        let call =
-            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
+        let call = self.work.call(executable, &local);
         let Some(shares) = Shares::of(call) else { return Ok(None) };
         let stored = |id: TensorId| values[id.index()].as_deref().map(|t| t.stored as u64);
         if shares.is_small(&stored) {
@@ -82,25 +72,12 @@ impl Step<'_> {
         }
         let all = self.comm.all_gather(&found)?;
         let mut all: Vec<Reader<'_>> = all.iter().map(|bytes| Reader(bytes)).collect();
-        let (mut begins, mut last) = (vec![(0, i64::MIN)], None);
-        for _ in 1..parts {
+        let told = (1..parts).map(|_| {
             // All numbers are read, whichever rank knows.
             let told: Vec<u64> = all.iter_mut().map(Reader::number).collect();
-            let Some(at) = told.into_iter().find(|&at| at > 0) else { continue };
-            let iteration = shares.iteration(at as i64 - 1);
-            if last == Some(iteration) {
-                continue;
-            }
-            let (dimension, size) = (self.dims[cut.var], |var| self.dims[var]);
-            let first = cut.scale.first(iteration as u64, dimension, &size);
-            let is_begin = self.begin_of(cut.scale, cut.var, first) == Some(first);
-            if !is_begin || cut.scale.iteration(first, dimension, &size) != iteration as u64 {
-                return Ok(None);
-            }
-            begins.push((first, iteration));
-            last = Some(iteration);
-        }
-        Ok(Some(begins))
+            told.into_iter().find(|&at| at > 0)
+        });
+        Ok(begins(self.work, shares, cut, told.flatten().map(|at| at - 1)))
     }
 
     /// The operand that leads to most work, and how that lies on the ranks.
@@ -110,11 +87,7 @@ impl Step<'_> {
         values: &Given<'_>,
         cut: &Cut<'_>,
     ) -> Result<Option<Lead>, Diagnostic> {
-        let leads = &cut.partition.leads;
-        let mut leads: Vec<Option<TensorId>> = leads.iter().map(|&id| Some(id)).collect();
-        if leads.is_empty() {
-            leads.push(None);
-        }
+        let leads: Vec<Option<TensorId>> = cut.leads().collect();
         let held: Option<Vec<bool>> =
             leads.iter().map(|lead| cut.holds_all(*lead, values)).collect();
         let Some(held) = held else { return Ok(None) };
@@ -135,30 +108,19 @@ impl Step<'_> {
 
     /// The parts of all ranks in their order as one: scalars on every rank, of others each has its rows.
     fn sum_of(self, parts: &[Tensor], op: ReduceOp) -> Result<Distributed, Diagnostic> {
-        let target = &self.program().tensors[self.kernel().result];
+        let target = &self.work.program().tensors[self.work.kernel().result];
         let storage = target.storage.clone();
-        let dims: Vec<u64> = target.modes.iter().map(|&var| self.dims[var]).collect();
+        let dims: Vec<u64> = target.modes.iter().map(|&var| self.work.dims[var]).collect();
         let (ranks, rank) = (self.comm.ranks(), self.comm.rank());
         let (mode, _) = cut_mode(&storage.format);
-        let starts = match dims.is_empty() {
-            true => vec![0; ranks + 1],
-            false => even(dims[mode], 1, ranks),
-        };
-        let len = row_len(&dims, &storage);
-        let elements = |rank: usize| match dims.is_empty() {
-            true => 0..1,
-            false => {
-                let rows = own(&starts, rank);
-                rows.start as usize * len..rows.end as usize * len
-            }
-        };
+        let (starts, elements) = pieces(&dims, &storage, ranks);
         let piece = |to: usize| {
-            let elements = elements(to);
+            let elements = &elements[to];
             let bytes = parts.iter().map(|p| p.vals().bytes_of(elements.start, elements.end));
             bytes.collect::<Vec<&[u8]>>().concat()
         };
         let received = self.comm.exchange((0..ranks).map(piece).collect())?;
-        let size = elements(rank).len() * storage.datatype.size();
+        let size = elements[rank].len() * storage.datatype.size();
         let mut sum: Option<Values> = None;
         for bytes in received.iter().filter(|_| size > 0).flat_map(|all| all.chunks_exact(size)) {
             let mut part = Values::empty(storage.datatype);
@@ -177,6 +139,66 @@ impl Step<'_> {
         let (owners, part) = (Owners::Intervals { mode, starts }, Held::Rows(sum));
         Ok(Distributed::new((dims, storage), stored, owners, part))
     }
+}
+
+/// Where parts of one process begin, as coordinates and iterations, given coordinates of which each has a part begin
+/// at its iteration; none where that begins elsewhere.
+pub(super) fn begins(
+    work: Work<'_>,
+    shares: Shares<'_>,
+    cut: &Cut<'_>,
+    coordinates: impl Iterator<Item = u64>,
+) -> Option<Vec<(u64, i64)>> {
+    let (mut begins, mut last) = (vec![(0, i64::MIN)], None);
+    let (dimension, size) = (work.dims[cut.var], |var| work.dims[var]);
+    for at in coordinates {
+        let iteration = shares.iteration(at as i64);
+        if last == Some(iteration) {
+            continue;
+        }
+        let first = cut.scale.first(iteration as u64, dimension, &size);
+        let is_begin = work.begin_of(cut.scale, cut.var, first) == Some(first);
+        if !is_begin || cut.scale.iteration(first, dimension, &size) != iteration as u64 {
+            return None;
+        }
+        begins.push((first, iteration));
+        last = Some(iteration);
+    }
+    Some(begins)
+}
+
+/// The parts of each rank, those that begin in its interval, and where ranks begin then.
+pub(super) fn shared_out(
+    begins: &[(u64, i64)],
+    starts: &mut Vec<u64>,
+    dimension: u64,
+) -> Vec<Range<usize>> {
+    let first = |start: u64| begins.iter().position(|(at, _)| *at >= start).unwrap_or(begins.len());
+    let mut firsts: Vec<usize> = starts.iter().map(|&start| first(start)).collect();
+    firsts.pop();
+    let start = |&k: &usize| begins.get(k).map_or(dimension, |(at, _)| *at);
+    *starts = firsts.iter().map(start).chain([dimension]).collect();
+    let ends = firsts[1..].iter().copied().chain([begins.len()]);
+    firsts.iter().copied().zip(ends).map(|(from, to)| from..to).collect()
+}
+
+/// The elements of a sum of which each rank has a piece.
+pub(super) fn pieces(
+    dims: &[u64],
+    storage: &Storage,
+    ranks: usize,
+) -> (Vec<u64>, Vec<Range<usize>>) {
+    if dims.is_empty() {
+        return (vec![0; ranks + 1], vec![0..1; ranks]);
+    }
+    let (mode, _) = cut_mode(&storage.format);
+    let (starts, len) = (even(dims[mode], 1, ranks), row_len(dims, storage));
+    let elements = |rank: usize| {
+        let rows = own(&starts, rank);
+        rows.start as usize * len..rows.end as usize * len
+    };
+    let pieces = (0..ranks).map(elements).collect();
+    (starts, pieces)
 }
 
 /// How much work an operand leads to.
@@ -201,9 +223,4 @@ impl Lead {
             _ => (self.own > 0).then(|| shares.coordinate(self.operand, 0)).flatten(),
         }
     }
-}
-
-/// Whether entries are counted by the arrays of a tensor as if they were there alone.
-fn is_counted(tensor: &Distributed) -> bool {
-    tensor.storage.format.is_basic() || tamis_runtime::is_list(&tensor.storage.format)
 }

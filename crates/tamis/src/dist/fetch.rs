@@ -1,9 +1,8 @@
 //! Getting elements from the ranks that have them: requests go to owners, replies come back.
 
 use super::coords::Coords;
-use super::tensor::{
-    Distributed, Held, Owners, balanced, counted, even, of_rows, own, packed, picked, row_len,
-};
+use super::placement::Placement;
+use super::tensor::{Distributed, Held, Owners, counted, of_rows, own, packed, picked, row_len};
 use super::wire::{self, Reader, put, put_coords};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,7 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tamis_core::format::Storage;
-use tamis_core::plan::distribution::{cut_mode, is_rows, may_split};
+use tamis_core::plan::distribution::{is_rows, may_split};
 use tamis_dist::Communicator;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::{Coordinates, Tensor, Values};
@@ -238,6 +237,20 @@ fn needed<'c>(list: &Coordinates, need: impl Iterator<Item = &'c Coords>) -> Vec
     found
 }
 
+/// How many entries of all ranks lie in intervals of a mode of this dimension.
+pub(super) fn counts_of(
+    comm: &dyn Communicator,
+    crds: &[u64],
+    dimension: u64,
+) -> Result<Vec<u64>, Diagnostic> {
+    let mut counts = vec![];
+    counted(crds, dimension).into_iter().for_each(|n| put(&mut counts, n));
+    let all = comm.all_gather(&counts)?;
+    let mut all: Vec<Reader<'_>> = all.iter().map(|bytes| Reader(bytes)).collect();
+    let count = counted(&[], dimension).len();
+    Ok((0..count).map(|_| all.iter_mut().map(Reader::number).sum()).collect())
+}
+
 /// Entries that lie anyhow, as a tensor each of whose parts is on its rank.
 pub(super) fn redistributed(
     comm: &dyn Communicator,
@@ -248,19 +261,10 @@ pub(super) fn redistributed(
     if !may_split(&storage.format) {
         return whole(comm, list, storage);
     }
-    let (mode, block) = cut_mode(&storage.format);
-    let starts = match is_rows(&storage.format) {
-        true => even(dims[mode], block, comm.ranks()),
-        false => {
-            let mut counts = vec![];
-            counted(&list.crds()[mode], dims[mode]).into_iter().for_each(|n| put(&mut counts, n));
-            let all = comm.all_gather(&counts)?;
-            let mut all: Vec<Reader<'_>> = all.iter().map(|bytes| Reader(bytes)).collect();
-            let count = counted(&[], dims[mode]).len();
-            let sums = (0..count).map(|_| all.iter_mut().map(Reader::number).sum());
-            balanced(&sums.collect::<Vec<u64>>(), dims[mode], block, comm.ranks())
-        }
-    };
+    let counts = |mode: usize| counts_of(comm, &list.crds()[mode], dims[mode]);
+    let (mode, starts) = Placement::Nonzeros
+        .starts((&dims, storage), comm.ranks(), counts)?
+        .expect("tensors that may be split are cut");
     let of_rank = |rank| {
         let interval = own(&starts, rank);
         let crds = &list.crds()[mode];

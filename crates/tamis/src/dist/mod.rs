@@ -8,22 +8,34 @@
 //! | module | what it does |
 //! |---|---|
 //! | `tensor` | which rank has what of a tensor |
+//! | `placement` `grid` | where users want it; the ranks by name |
 //! | `coords` | sets of coordinates that ranks ask for |
 //! | `wire` | these, and entries, as bytes |
 //! | `fetch` | requests and replies |
+//! | `work` | where ranks begin, and what each needs |
 //! | `run` | the part of each rank |
+//! | `positions` | parts of positions, of whole rows |
 //! | `combine` | parts of sums, combined in their order |
+//! | `forecast` | what ranks would send, without running them |
 //! | `tasks` | parts on tensors of their own, for task graphs |
 
 mod combine;
 mod coords;
 mod fetch;
+mod forecast;
+mod grid;
+mod placement;
+mod positions;
 mod run;
 mod tasks;
 mod tensor;
 mod wire;
+mod work;
 
 pub(crate) use fetch::Requests;
+pub use forecast::{Forecast, Network, Run, Sent, Share};
+pub use grid::{check_grid, placements};
+pub use placement::{Placed, Placement, Placements};
 pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
 pub use tasks::{Described, Pieces, Tasks, piece};
 pub use tensor::Distributed;

@@ -11,28 +11,22 @@
 
 use super::coords::Coords;
 use super::fetch::{Fetched, Fetcher};
-use super::tensor::{Distributed, Held, Owners, even, own, rows_of, within};
+use super::tensor::{Distributed, Held, Owners, own, rows_of, within};
 use super::wire::{Reader, put};
+use super::work::{Cut, Given, Work};
 use crate::binding::Values;
-use crate::compiled_kind::CompiledKind;
 use crate::kernel::{Kernel, Options};
 use crate::results::Results;
 use std::borrow::Cow;
 use std::sync::Arc;
-use tamis_core::cin::{self, Scale};
-use tamis_core::lower::{Binding, Lowered};
 use tamis_core::notation;
-use tamis_core::plan::Partition;
-use tamis_core::plan::distribution::{Distribution, Need, Part, Read, cut_mode, is_rows};
+use tamis_core::plan::distribution::{Distribution, Starts, cut_mode, is_rows};
 use tamis_core::steps;
 use tamis_dist::{Communicator, phase, same};
 use tamis_ir::diagnostic::Diagnostic;
-use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
+use tamis_ir::ids::{Id, IndexVar};
 use tamis_runtime::Tensor;
 use tamis_runtime::kernel::Executable;
-
-/// Entries are few if only one in so many coordinates has one.
-const FEW: u64 = 4;
 
 impl Kernel {
     /// Compiles a program for operands of which each rank holds a part; every rank compiles the same.
@@ -110,7 +104,8 @@ impl Kernel {
         values.resize_with(program.tensors.len(), || None);
         let fetcher = Fetcher::new(comm, Some(self.requests()));
         for (k, (lowered, executable)) in kind.loaded().enumerate() {
-            let step = Step { comm, fetcher: &fetcher, kind, k, lowered, dims: &binding.dims };
+            let work = Work { kind, k, lowered, dims: &binding.dims, ranks: comm.ranks() };
+            let step = Step { comm, fetcher: &fetcher, work };
             let result = step.run(executable, &values)?;
             values[program.kernels[k].result.index()] = Some(Cow::Owned(result));
             for temporary in kind.last_reads(k) {
@@ -134,62 +129,14 @@ impl Kernel {
 #[derive(Clone, Copy)]
 pub(super) struct Step<'s> {
     pub(super) comm: &'s dyn Communicator,
-    pub(super) kind: &'s CompiledKind,
     pub(super) fetcher: &'s Fetcher<'s>,
-    /// The number of the kernel.
-    pub(super) k: usize,
-    pub(super) lowered: &'s Lowered,
-    pub(super) dims: &'s IdVec<IndexVar, u64>,
+    pub(super) work: Work<'s>,
 }
 
-/// How a kernel is cut into a part for each rank.
-pub(super) struct Cut<'s> {
-    pub(super) partition: &'s Partition,
-    /// The variable whose coordinates are cut, and where the interval of each rank begins.
-    pub(super) var: IndexVar,
-    /// What iterations of the loop count of these.
-    pub(super) scale: &'s Scale,
-    pub(super) starts: Vec<u64>,
-    reads: &'s [Read],
-}
-
-pub(super) type Given<'v> = [Option<Cow<'v, Distributed>>];
 /// What this rank has of the tensors of a program, by id.
 type Local = Vec<Option<Cow<'static, Tensor>>>;
 
-impl Cut<'_> {
-    /// Whether what a read needs on each rank is what that rank has.
-    fn is_at_hand(&self, read: &Read, value: &Distributed) -> bool {
-        let Owners::Intervals { mode, starts } = &value.owners else { return true };
-        let needs = read.modes.iter().enumerate();
-        let mut own =
-            needs.map(|(m, need)| *need == if m == *mode { Need::Part } else { Need::All });
-        *starts == self.starts && own.all(|is_own| is_own)
-    }
-
-    /// Whether every rank knows all the work that an operand leads to, if each knows all or that of its part.
-    pub(super) fn holds_all(&self, lead: Option<TensorId>, values: &Given<'_>) -> Option<bool> {
-        let Some(id) = lead else { return Some(true) };
-        let value = values[id.index()].as_deref()?;
-        let Owners::Intervals { mode, .. } = value.owners else { return Some(true) };
-        let reads = self.reads.iter().filter(|read| read.access.tensor == id);
-        let needs: Vec<&[Need]> = reads.map(|read| &read.modes[..]).collect();
-        let is_all = |needs: &&[Need]| needs.iter().all(|need| *need == Need::All);
-        match needs[..] {
-            // Dense operands are as much work everywhere, whoever has their values.
-            _ if is_rows(&value.storage.format) || needs.is_empty() || needs.iter().any(is_all) => {
-                Some(true)
-            }
-            [only] => {
-                let others = only.iter().enumerate().all(|(m, n)| m == mode || *n == Need::All);
-                (only[mode] == Need::Part && others).then_some(false)
-            }
-            _ => None,
-        }
-    }
-}
-
-impl<'s> Step<'s> {
+impl Step<'_> {
     fn run(
         self,
         executable: &dyn Executable,
@@ -198,14 +145,18 @@ impl<'s> Step<'s> {
         if self.comm.ranks() == 1 {
             return self.on_every_rank(executable, values);
         }
-        match self.kind.distribution(self.k) {
+        match self.work.distribution() {
             Distribution::Parts { part, mode } => {
-                if let Some(cut) = self.cut(values, part) {
-                    return self.in_parts(executable, values, (&cut, *mode));
+                if let Some(cut) = self.work.cut(values, part) {
+                    let cut = (&cut, *mode);
+                    return match part.starts {
+                        Starts::OfPositions(of) => self.positions(executable, values, (cut, of)),
+                        _ => self.in_parts(executable, values, cut),
+                    };
                 }
             }
             Distribution::Combined { part, op } => {
-                if let Some(cut) = self.cut(values, part)
+                if let Some(cut) = self.work.cut(values, part)
                     && let Some(result) = self.combined(executable, values, (cut, *op))?
                 {
                     return Ok(result);
@@ -216,58 +167,6 @@ impl<'s> Step<'s> {
         self.on_every_rank(executable, values)
     }
 
-    pub(super) fn program(self) -> &'s cin::Program {
-        &self.kind.compiled().program
-    }
-
-    pub(super) fn kernel(self) -> &'s cin::Kernel {
-        &self.program().kernels[self.k]
-    }
-
-    /// The outermost loop in a part for each rank; none where a rank would begin inside of an iteration.
-    fn cut(self, values: &Given<'_>, part: &'s Part) -> Option<Cut<'s>> {
-        let partition = self.lowered.partition.as_ref().ok()?;
-        let starts = self.starts(values, part)?;
-        let Part { var, scale, reads } = part;
-        Some(Cut { partition, var: *var, scale, starts, reads })
-    }
-
-    /// Where ranks begin: as an operand that is cut by the same variable is cut, the sparse one with most entries unless
-    /// these are few for so many coordinates, else the largest dense one.
-    fn starts(self, values: &Given<'_>, Part { var, scale, reads }: &Part) -> Option<Vec<u64>> {
-        let var = *var;
-        let dimension = self.dims[var];
-        let cut_alike = reads.iter().filter_map(|read| {
-            let value = values[read.access.tensor.index()].as_deref()?;
-            let Owners::Intervals { mode, starts } = &value.owners else { return None };
-            let leads = !is_rows(&value.storage.format) && value.stored as u64 >= dimension / FEW;
-            (read.modes[*mode] == Need::Part).then_some(((leads, value.stored), starts))
-        });
-        let starts = match cut_alike.max_by_key(|(weight, _)| *weight) {
-            Some((_, starts)) => starts.clone(),
-            None => even(dimension, 1, self.comm.ranks()),
-        };
-        let aligned = |&start: &u64| match start < dimension {
-            true => self.begin_of(scale, var, start),
-            false => Some(start),
-        };
-        starts.iter().map(aligned).collect()
-    }
-
-    /// The first coordinate of the iteration that one belongs to; none where other coordinates of that iteration
-    /// lie before it, as where a fused loop is split.
-    pub(super) fn begin_of(self, scale: &Scale, var: IndexVar, at: u64) -> Option<u64> {
-        if scale.is_plain() {
-            return Some(at);
-        }
-        let (dimension, size) = (self.dims[var], |v: IndexVar| self.dims[v]);
-        let iteration = |at: u64| scale.iteration(at, dimension, &size);
-        let own = iteration(at);
-        let first = scale.first(own, dimension, &size);
-        let begins = first == 0 || (iteration(first) == own && iteration(first - 1) < own);
-        begins.then_some(first)
-    }
-
     /// Runs the kernel with all elements of its operands.
     fn on_every_rank(
         self,
@@ -275,28 +174,15 @@ impl<'s> Step<'s> {
         values: &Given<'_>,
     ) -> Result<Distributed, Diagnostic> {
         let mut local = vec![None; values.len()];
-        for id in self.operands() {
+        for id in self.work.operands() {
             if let Some(value) = &values[id.index()] {
                 let all = vec![Coords::All; value.dims.len()];
                 let whole = self.fetcher.tensor(value, &all)?;
                 local[id.index()] = Some(Cow::Owned(whole));
             }
         }
-        let call =
-            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
+        let call = self.work.call(executable, &local);
         Ok(Distributed::everyone(call.run()?))
-    }
-
-    /// The tensors that the kernel takes.
-    fn operands(self) -> Vec<TensorId> {
-        let mut found = vec![];
-        let of_binding = self.lowered.bindings.iter().filter_map(Binding::tensor);
-        for id in of_binding.chain(self.lowered.like.map(|like| like.operand)) {
-            if id != self.kernel().result && !found.contains(&id) {
-                found.push(id);
-            }
-        }
-        found
     }
 
     /// Runs the part of this rank.
@@ -308,12 +194,11 @@ impl<'s> Step<'s> {
     ) -> Result<Distributed, Diagnostic> {
         let local = self.operands_of_part(values, cut)?;
         let interval = own(&cut.starts, self.comm.rank());
-        let size = |v: IndexVar| self.dims[v];
-        let dimension = self.dims[cut.var];
+        let size = |v: IndexVar| self.work.dims[v];
+        let dimension = self.work.dims[cut.var];
         let iteration = |at: u64| cut.scale.iteration(at, dimension, &size) as i64;
         let (begin, end) = (interval.start, interval.end);
-        let call =
-            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
+        let call = self.work.call(executable, &local);
         let part = match interval.is_empty() {
             // Nothing is computed, but a result without entries is made.
             true => call.run_part(iteration(begin), iteration(begin)),
@@ -327,7 +212,11 @@ impl<'s> Step<'s> {
     }
 
     /// The elements that this rank computed.
-    fn kept(self, part: Tensor, (cut, mode): (&Cut<'_>, usize)) -> Result<Distributed, Diagnostic> {
+    pub(super) fn kept(
+        self,
+        part: Tensor,
+        (cut, mode): (&Cut<'_>, usize),
+    ) -> Result<Distributed, Diagnostic> {
         let (dims, storage) = (part.dims().to_vec(), part.storage().clone());
         let interval = own(&cut.starts, self.comm.rank());
         let (outermost, _) = cut_mode(&storage.format);
@@ -358,71 +247,21 @@ impl<'s> Step<'s> {
         values: &Given<'_>,
         cut: &Cut<'_>,
     ) -> Result<Local, Diagnostic> {
-        let mut known: Vec<Option<Vec<Coords>>> = vec![None; cut.reads.len()];
-        while known.iter().any(Option::is_none) {
-            let ready = |k: &usize| {
-                known[*k].is_none()
-                    && cut.reads[*k].modes.iter().all(|need| match need {
-                        Need::Image(of) => of.iter().all(|(read, _)| known[*read].is_some()),
-                        Need::All | Need::Part => true,
-                    })
-            };
-            let next = (0..cut.reads.len()).find(ready);
-            // Images of each other: one of them is read as a whole.
-            let k = next.or_else(|| known.iter().position(Option::is_none)).expect("one is left");
-            let needed = match next {
-                Some(k) => self.needed(values, cut, &known, k)?,
-                None => vec![Coords::All; cut.reads[k].modes.len()],
-            };
-            known[k] = Some(needed);
-        }
+        let interval = own(&cut.starts, self.comm.rank());
+        let image = |(read, mode): (usize, usize), needed: &[Coords]| {
+            self.image(values, cut, (read, mode), needed)
+        };
+        let needs = self.work.needs(values, cut, interval, &image)?;
         let mut local = vec![None; values.len()];
-        for id in self.operands() {
+        for id in self.work.operands() {
             let Some(value) = &values[id.index()] else { continue };
-            let mut own = cut.reads.iter().filter(|read| read.access.tensor == id).peekable();
-            if own.peek().is_some() && own.all(|read| cut.is_at_hand(read, value)) {
-                local[id.index()] = Some(Cow::Owned(value.own(self.comm.rank())?));
-                continue;
-            }
-            let mine = cut.reads.iter().zip(&known).filter(|(read, _)| read.access.tensor == id);
-            let needed = mine.filter_map(|(_, needed)| needed.clone()).reduce(|some, others| {
-                some.into_iter().zip(others).map(|(a, b)| a.or(b)).collect()
-            });
-            let needed = needed.unwrap_or_else(|| vec![Coords::All; value.dims.len()]);
-            local[id.index()] = Some(Cow::Owned(self.fetcher.tensor(value, &needed)?));
+            let tensor = match cut.needed_of(id, value, &needs) {
+                None => value.own(self.comm.rank())?,
+                Some(needed) => self.fetcher.tensor(value, &needed)?,
+            };
+            local[id.index()] = Some(Cow::Owned(tensor));
         }
         Ok(local)
-    }
-
-    /// The coordinates that a read needs, once those are known of which it needs the image.
-    fn needed(
-        self,
-        values: &Given<'_>,
-        cut: &Cut<'_>,
-        known: &[Option<Vec<Coords>>],
-        k: usize,
-    ) -> Result<Vec<Coords>, Diagnostic> {
-        let interval = own(&cut.starts, self.comm.rank());
-        let mut coords = vec![];
-        for (m, need) in cut.reads[k].modes.iter().enumerate() {
-            coords.push(match need {
-                Need::All => Coords::All,
-                Need::Part => Coords::Some(interval.clone(), vec![]),
-                Need::Image(of) => {
-                    let access = &cut.reads[k].access;
-                    let var = self.program().derived.alias(access.indices[m]);
-                    let mut all = Coords::none();
-                    for (read, mode) in of {
-                        let image = self.image(values, cut, (*read, *mode), known)?;
-                        all = all.or(Coords::clone(&image));
-                    }
-                    let value = values[access.tensor.index()].as_deref();
-                    let bytes = value.map_or(1, |value| value.bytes_at(m));
-                    all.or_all(self.dims[var], bytes)
-                }
-            });
-        }
-        Ok(coords)
     }
 
     /// The coordinates that the needed entries of a read store in a mode.
@@ -431,14 +270,13 @@ impl<'s> Step<'s> {
         values: &Given<'_>,
         cut: &Cut<'_>,
         (read, mode): (usize, usize),
-        known: &[Option<Vec<Coords>>],
+        needed: &[Coords],
     ) -> Result<Arc<Coords>, Diagnostic> {
         let id = cut.reads[read].access.tensor;
         let value = values[id.index()].as_deref().expect("operands are computed first");
         if cut.is_at_hand(&cut.reads[read], value) {
             return value.image(mode);
         }
-        let needed = known[read].as_deref().expect("images are of known reads");
         let list = match self.fetcher.elements(value, needed)? {
             Fetched::Entries(list) => list,
             Fetched::Tensor(tensor) => tensor.to_coordinates()?,

@@ -20,7 +20,9 @@ use tamis_core::cin::{self, Role};
 use tamis_core::format::{LevelMap, Storage};
 use tamis_core::level::{BITMAP, COMPRESSED, DENSE, SINGLETON};
 use tamis_core::notation::{self, Expr};
-use tamis_core::plan::distribution::{Distribution, Need, Part, cut_mode, distribution, is_rows};
+use tamis_core::plan::distribution::{
+    Distribution, Need, Part, Starts, cut_mode, distribution, is_rows,
+};
 use tamis_core::steps;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, Mode, TensorId};
@@ -179,14 +181,7 @@ fn pieces(
         return Err(format!("the program has {} kernels", program.kernels.len()));
     };
     let plan = tamis_core::plan::plan(program, only);
-    let (part, mode) = match distribution(program, only, &plan) {
-        Distribution::Parts { part, mode } => (part, mode),
-        Distribution::Combined { .. } => {
-            let summed = "what parts of its outermost loop add up would have to be combined";
-            return Err(summed.to_owned());
-        }
-        Distribution::Everywhere(why) => return Err(why.to_owned()),
-    };
+    let (part, mode) = in_parts(distribution(program, only, &plan))?;
     if !part.scale.is_plain() {
         return Err("its outermost loop is over blocks of coordinates".to_owned());
     }
@@ -226,6 +221,21 @@ fn pieces(
         true => Ok(Pieces { var, size, block, mode, operands, reads }),
         false => Err(format!("no operand has a mode over {var}")),
     }
+}
+
+/// The part of the loop that a task runs, and the mode of the result that it has a part of.
+fn in_parts(distribution: Distribution) -> Result<(Part, usize), String> {
+    let why = match distribution {
+        Distribution::Parts { part: Part { starts: Starts::OfPositions(_), .. }, .. } => {
+            "its outermost loop is over positions"
+        }
+        Distribution::Parts { part, mode } => return Ok((part, mode)),
+        Distribution::Combined { .. } => {
+            "what parts of its outermost loop add up would have to be combined"
+        }
+        Distribution::Everywhere(why) => why,
+    };
+    Err(why.to_owned())
 }
 
 /// Why a program sees that its part of a variable is not the whole; none if it does not.

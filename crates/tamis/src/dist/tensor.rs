@@ -2,6 +2,7 @@
 
 use super::coords::Coords;
 use super::fetch::Fetcher;
+use super::placement::Placement;
 use crate::operand::Operand;
 use crate::pack;
 use std::collections::BTreeMap;
@@ -119,17 +120,21 @@ impl Distributed {
         if !may_split(&storage.format) || comm.ranks() == 1 {
             return Ok(Distributed::everyone(tensor.clone()));
         }
-        let (mode, block) = cut_mode(&storage.format);
-        if is_rows(&storage.format) {
-            let starts = even(dims[mode], block, comm.ranks());
-            let part = Held::Rows(rows_of(tensor, own(&starts, comm.rank())));
-            let owners = Owners::Intervals { mode, starts };
-            return Ok(Distributed::new((dims, storage), stored, owners, part));
-        }
-        let list = tensor.to_coordinates()?;
-        let weights = counted(&list.crds()[mode], dims[mode]);
-        let starts = balanced(&weights, dims[mode], block, comm.ranks());
-        let part = Held::Entries(within(&list, mode, own(&starts, comm.rank()))?);
+        let list = match is_rows(&storage.format) {
+            true => None,
+            false => Some(tensor.to_coordinates()?),
+        };
+        let counts = |mode: usize| {
+            Ok(list.as_ref().map_or(vec![], |list| counted(&list.crds()[mode], dims[mode])))
+        };
+        let (mode, starts) = Placement::Nonzeros
+            .starts((&dims, &storage), comm.ranks(), counts)?
+            .expect("tensors that may be split are cut");
+        let interval = own(&starts, comm.rank());
+        let part = match &list {
+            None => Held::Rows(rows_of(tensor, interval)),
+            Some(list) => Held::Entries(within(list, mode, interval)?),
+        };
         Ok(Distributed::new((dims, storage), stored, Owners::Intervals { mode, starts }, part))
     }
 

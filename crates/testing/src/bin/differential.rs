@@ -38,7 +38,7 @@
 
 //!
 //! `differential --distributed N [--seed N]` runs so many programs on 1 to 16 ranks, each a thread, and compares
-//! their results with those of one process, bit by bit. `differential --over-mpi N [--seed N]`, started by
+//! their results with those of one process, bit by bit; some programs say which loop ranks share. `differential --over-mpi N [--seed N]`, started by
 //! `mpiexec`, does so on its processes.
 
 use std::process::ExitCode;
@@ -263,8 +263,9 @@ fn print_distributed(seed: u64, count: u64) -> ExitCode {
     let (mut right, mut at) = (0, seed);
     while right < count {
         let mut random = random(at);
-        let case = generate::case(&mut random);
+        let mut case = generate::case(&mut random);
         let ranks = *random.pick(&distributed::RANKS);
+        put_on_ranks(&mut random, &mut case);
         match distributed::check(&case, ranks) {
             Outcome::Right => right += 1,
             Outcome::Invalid => {}
@@ -288,7 +289,9 @@ fn print_over_mpi(seed: u64, count: u64) -> ExitCode {
     let (mut right, mut at) = (0, seed);
     let mut outcome = Ok(());
     while right < count && outcome.is_ok() {
-        let case = generate::case(&mut random(at));
+        let mut random = random(at);
+        let mut case = generate::case(&mut random);
+        put_on_ranks(&mut random, &mut case);
         let found = match distributed::check_on(&case, &mpi) {
             Outcome::Right => {
                 right += 1;
@@ -392,6 +395,13 @@ fn print_shares_on_gpu(seed: u64, count: u64) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Gives some cases a loop that ranks share.
+fn put_on_ranks(random: &mut Random, case: &mut Case) {
+    if random.one_in(2) {
+        case.schedule = schedules::on_ranks(random, case);
+    }
 }
 
 /// Gives some cases loops on a GPU, where the backend has one, or checks what they do.

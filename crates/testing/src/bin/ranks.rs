@@ -2,6 +2,7 @@
 //!
 //! For each matrix and tensor, and each kernel that fits: the bytes that all ranks sent in a first run and in a later
 //! one with other values, each against the values, and for sparse rows also coordinates, that ranks need of others;
+//! the bytes that were forecast against those that were sent;
 //! the entries of the rank that has most against an equal share; and times of a first run, of a later one, and of one
 //! process. Ranks are threads.
 
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
-use tamis::dist::{Communicator, Counted, Distributed, agree, on_threads};
+use tamis::dist::{Communicator, Counted, Distributed, Placements, Run, agree, on_threads};
 use tamis::{Diagnostic, Kernel, Options, Tensor, format};
 
 /// A kernel: its text, its dense operands with their indices in the sparse one, and columns of these.
@@ -50,9 +51,9 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "| input | kernel | sent first / need | sent later / need | most entries | first ms | later ms | one process ms |"
+        "| input | kernel | sent first / need | sent later / need | forecast / sent, first and later | most entries | first ms | later ms | one process ms |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for file in &files {
         if let Err(why) = table(Path::new(file), ranks) {
             eprintln!("{file}: {why}");
@@ -131,6 +132,12 @@ fn measured(row: &Row, a: &Tensor, ranks: usize) -> Result<String, Diagnostic> {
     });
     let ran: Vec<Ran> = ran.into_iter().collect::<Result<_, _>>()?;
     let need: u64 = ran.iter().map(|ran| ran.need).sum();
+    let forecast = kernel.forecast(ranks, &operands, &Placements::new())?;
+    let told = [Run::First, Run::Later].into_iter().enumerate().map(|(run, of)| {
+        let sent: u64 = ran.iter().map(|ran| ran.sent[run]).sum();
+        format!("{:.3}", forecast.bytes(of) as f64 / sent as f64)
+    });
+    let told = told.collect::<Vec<String>>().join(", ");
     let ratio = |run: usize| {
         let sent: u64 = ran.iter().map(|ran| ran.sent[run]).sum();
         format!("{sent} / {need} = {:.3}", sent as f64 / need.max(1) as f64)
@@ -139,7 +146,11 @@ fn measured(row: &Row, a: &Tensor, ranks: usize) -> Result<String, Diagnostic> {
     let most = most * ranks as f64 / a.nnz().max(1) as f64;
     let slowest = |run: usize| ran.iter().map(|ran| ran.seconds[run]).fold(0.0, f64::max);
     let (first, later) = (slowest(0), slowest(1));
-    Ok(format!("{} | {} | {most:.3} | {first:.2} | {later:.2} | {alone:.2}", ratio(0), ratio(1)))
+    Ok(format!(
+        "{} | {} | {told} | {most:.3} | {first:.2} | {later:.2} | {alone:.2}",
+        ratio(0),
+        ratio(1)
+    ))
 }
 
 /// The bytes that a rank needs of others: of dense operands the rows that its entries of `A` name, of `A` itself the

@@ -2,8 +2,8 @@
 
 use super::reader::Reader;
 use crate::cin::{
-    Assembling, AssemblyOptions, BoundType, Choice, Derived, Kernel, KernelKind, MergeStrategy,
-    Overflow, ParallelUnit, Program, Races, Relation, Role, Tag, Tensor,
+    Assembling, AssemblyOptions, BoundType, Choice, CutOptions, Derived, Kernel, KernelKind,
+    MergeStrategy, OnRanks, Overflow, ParallelUnit, Program, Races, Relation, Role, Tag, Tensor,
 };
 use crate::format::{self, LevelMap};
 use crate::notation::{Commutativity, Expr, Operator, OperatorProperties};
@@ -109,6 +109,10 @@ impl CinParser {
         } else if line.eat("tag") {
             let (var, tag) = self.tag(line)?;
             self.last(line)?.tags.insert(var, tag);
+        } else if line.eat("ranks") {
+            let inner = self.var(line)?;
+            let (outer, grid) = (line.name()?.to_owned(), line.name()?.to_owned());
+            self.last(line)?.cut.ranks = Some(OnRanks { inner, outer, grid });
         } else if line.eat("choice") {
             let choice = self.choice(line)?;
             self.last(line)?.choices.push(choice);
@@ -293,7 +297,7 @@ impl CinParser {
             scatter,
             assembly: AssemblyOptions { workspace, wanted },
             choices: vec![],
-            chunked,
+            cut: CutOptions { chunked, ranks: None },
             overflow,
             tags: BTreeMap::new(),
             partial,

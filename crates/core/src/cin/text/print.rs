@@ -32,7 +32,7 @@ pub fn print(program: &Program) -> String {
 }
 
 /// Words of the text and of plans, which stand for no tensor and no variable.
-const WORDS: [&str; 27] = [
+const WORDS: [&str; 28] = [
     "width",
     "strict",
     "operator",
@@ -40,6 +40,7 @@ const WORDS: [&str; 27] = [
     "tensor",
     "kernel",
     "tag",
+    "ranks",
     "choice",
     "forall",
     "where",
@@ -193,7 +194,7 @@ impl<'p> Printer<'p> {
         for (word, holds) in [
             ("scatter", kernel.scatter),
             ("workspace", kernel.assembly.workspace),
-            ("chunked", kernel.chunked),
+            ("chunked", kernel.cut.chunked),
             ("checked", kernel.overflow.is_checked()),
             ("long_sums", kernel.overflow == Overflow::CheckedLong),
         ] {
@@ -211,6 +212,10 @@ impl<'p> Printer<'p> {
             out += &format!(" partial {}", self.tensor_names(&kernel.partial));
         }
         out += "\n";
+        if let Some(ranks) = &kernel.cut.ranks {
+            let (inner, outer, grid) = (&self.vars[ranks.inner], &ranks.outer, &ranks.grid);
+            out += &format!("  ranks {inner} {outer} {grid}\n");
+        }
         for (&var, tag) in &kernel.tags {
             out += &self.tag(var, tag);
         }

@@ -3,7 +3,7 @@
 //! A reduction of a whole statement combines into the result; reductions inside a larger
 //! expression get a register each, computed as soon as their variables are bound.
 
-use crate::cin::{AssemblyOptions, Choice, Kernel, KernelKind, Stmt};
+use crate::cin::{AssemblyOptions, Choice, CutOptions, Kernel, KernelKind, Stmt};
 use crate::legalise::order::association::associated;
 use crate::legalise::order::merge_strategy::galloping_loops;
 use crate::legalise::order::{Order, best_orders, topological};
@@ -68,7 +68,7 @@ impl Legaliser<'_> {
             scatter,
             assembly: AssemblyOptions { workspace, wanted: None },
             choices,
-            chunked: self.request.parallel,
+            cut: CutOptions { chunked: self.request.parallel, ranks: None },
             tags,
             partial,
             overflow: self.overflow,
