@@ -210,7 +210,10 @@ fn check_alike(args: &RunArgs) -> Result<(), Failure> {
         let reason = "each rank would find other schedules fastest";
         return Err(invalid("--tune", reason, "tune in one process, and give the schedule by -s"));
     }
-    let is_standard = |input: &String| input.ends_with("=-");
+    let file = |input: &String| {
+        input.split_once('=').map_or(input.as_str(), |(_, file)| file).trim().to_owned()
+    };
+    let is_standard = |input: &String| matches!(file(input).as_str(), "-" | "/dev/stdin");
     if args.tensors.inputs.iter().any(is_standard) {
         let reason = "standard input is of one rank";
         return Err(invalid("-i -", reason, "give a file that every rank can read"));
@@ -284,7 +287,9 @@ mod tests {
             check_alike(&args).is_ok()
         };
         assert!(check(&["-i", "x=a-.tns"]));
-        assert!(!check(&["-i", "x=-"]));
+        for standard in ["x=-", "x= -", "-", "x=/dev/stdin"] {
+            assert!(!check(&["-i", standard]), "{standard}");
+        }
         assert!(!check(&["-i", "x=x.tns", "--tune"]));
     }
 }

@@ -324,3 +324,53 @@ fn operands_lie_where_they_are_wanted() {
         assert!(told.is_err_and(|told| told.message.contains("are whole on every rank")));
     }
 }
+
+/// Parts belong to the ranks of the communicator that they were made on.
+#[test]
+fn parts_of_another_communicator_are_refused() {
+    let n = 64;
+    let a = packed(&banded(n), "csr");
+    let x = Tensor::dense(&[n], (0..n).map(|i| 1.0 + i as f64).collect::<Vec<f64>>()).unwrap();
+    let operands = [("A", &a), ("x", &x)];
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &Options::default()).unwrap();
+    let expected = kernel.run(&operands).unwrap();
+    let parts =
+        on_threads(4, |comm| Ok((Distributed::split(comm, &a)?, Distributed::split(comm, &x)?)));
+    let parts: Vec<(Distributed, Distributed)> = parts.into_iter().map(Result::unwrap).collect();
+    for order in [vec![0, 1, 2, 3], vec![0, 1], vec![3, 2, 1, 0], vec![0, 1, 2, 3, 0]] {
+        let own = |rank: usize| &parts[order[rank]];
+        let runs = on_threads(order.len(), |comm| {
+            let (a, x) = own(comm.rank());
+            kernel.run_distributed(comm, &[("A", a), ("x", x)])?["y"].gather(comm)
+        });
+        let gathers = on_threads(order.len(), |comm| own(comm.rank()).1.gather(comm));
+        let places = on_threads(order.len(), |comm| {
+            own(comm.rank()).1.placed(comm, Placement::Replicated)?.gather(comm)
+        });
+        let all = [(runs, &expected["y"]), (gathers, &x), (places, &x)];
+        for (found, expected) in
+            all.into_iter().flat_map(|(all, e)| all.into_iter().map(move |t| (t, e)))
+        {
+            match found {
+                Ok(found) => {
+                    assert!(order.len() == 4 && order[0] == 0 && found == *expected, "{order:?}")
+                }
+                Err(told) => assert_eq!(told.code, tamis::Code::RanksDiffer, "{order:?}: {told}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_that_come_twice_are_stored_once() {
+    let list = banded(100);
+    let storage = format::parse("csr", Some(2)).unwrap().resolve(tamis::DataType::F64).unwrap();
+    for told in on_threads(3, |comm| {
+        // Each rank gives all.
+        let tensor = Distributed::from_entries(comm, &list, &storage)?;
+        Ok((tensor.stored(), tensor.gather(comm)?.nnz()))
+    }) {
+        let (stored, nnz) = told.unwrap();
+        assert_eq!(stored, nnz);
+    }
+}

@@ -136,8 +136,8 @@ impl Step<'_> {
             return Ok(Distributed::everyone(of_rows(&dims, &storage, rows.into_iter())?));
         }
         let stored = tamis_runtime::extent::elements(&dims)?;
-        let (owners, part) = (Owners::Intervals { mode, starts }, Held::Rows(sum));
-        Ok(Distributed::new((dims, storage), stored, owners, part))
+        let owners = (Owners::Intervals { mode, starts }, rank);
+        Ok(Distributed::new((dims, storage), stored, owners, Held::Rows(sum)))
     }
 }
 

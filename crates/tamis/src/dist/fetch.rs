@@ -279,13 +279,15 @@ pub(super) fn redistributed(
         }
         false => Held::Entries(super::tensor::converted(&own_list, storage)?),
     };
-    let mut held = vec![];
-    put(&mut held, own_list.vals().len() as u64);
-    let stored = match is_rows(&storage.format) {
-        true => tamis_runtime::extent::elements(&dims)?,
-        false => comm.all_gather(&held)?.iter().map(|b| Reader(b).number() as usize).sum(),
+    let stored = match &part {
+        Held::Entries(list) => {
+            let mut held = vec![];
+            put(&mut held, list.vals().len() as u64);
+            comm.all_gather(&held)?.iter().map(|b| Reader(b).number() as usize).sum()
+        }
+        _ => tamis_runtime::extent::elements(&dims)?,
     };
-    let owners = Owners::Intervals { mode, starts };
+    let owners = (Owners::Intervals { mode, starts }, comm.rank());
     Ok(Distributed::new((dims, storage.clone()), stored, owners, part))
 }
 

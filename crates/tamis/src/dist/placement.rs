@@ -172,6 +172,7 @@ impl Distributed {
         placement: Placement,
     ) -> Result<Distributed, Diagnostic> {
         phase(comm, || {
+            self.check_on(comm)?;
             let layout = (&self.dims[..], &self.storage);
             let starts = placement.starts(layout, comm.ranks(), |mode| self.counts(comm, mode))?;
             let fetcher = Fetcher::new(comm, None);
@@ -195,7 +196,7 @@ impl Distributed {
                 }
                 Fetched::Entries(list) => Held::Entries(converted(&list, &self.storage)?),
             };
-            let owners = Owners::Intervals { mode, starts };
+            let owners = (Owners::Intervals { mode, starts }, comm.rank());
             Ok(Distributed::new(layout, self.stored, owners, part))
         })
     }

@@ -23,7 +23,7 @@ use tamis_core::notation;
 use tamis_core::plan::distribution::{Distribution, Starts, cut_mode, is_rows};
 use tamis_core::steps;
 use tamis_dist::{Communicator, phase, same};
-use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IndexVar};
 use tamis_runtime::Tensor;
 use tamis_runtime::kernel::Executable;
@@ -83,9 +83,11 @@ impl Kernel {
         operands: &[(&str, &Distributed)],
     ) -> Result<Results<Distributed>, Diagnostic> {
         phase(comm, || {
-            let cuts =
-                operands.iter().map(|(name, t)| format!("{name} {:?} {:?}", t.dims, t.owners));
-            let cuts = cuts.collect::<Vec<String>>().join("; ");
+            operands.iter().try_for_each(|(_, operand)| operand.check_on(comm))?;
+            let cut = |(name, t): &(&str, &Distributed)| {
+                format!("{name} {:?} {:?} {}", t.dims, t.owners, t.stored)
+            };
+            let cuts = operands.iter().map(cut).collect::<Vec<String>>().join("; ");
             let text = format!("{}\n{cuts}", self.fused().text());
             same(comm, "the program, its schedule and where operands are cut", text.as_bytes())?;
             self.in_phase(comm, operands)
@@ -100,6 +102,11 @@ impl Kernel {
         let mut values = Values::new();
         let binding = self.bound(operands, &mut values)?;
         let kind = self.fused().suited(&values, &binding.dims)?;
+        if kind.steps().is_some() {
+            let message = "kernels on a device do not run on several ranks";
+            let help = "choose another backend for ranks: jit, c or interp";
+            return Err(Diagnostic::new(Code::UnsupportedBackend, message).help(help));
+        }
         let program = &kind.compiled().program;
         values.resize_with(program.tensors.len(), || None);
         let fetcher = Fetcher::new(comm, Some(self.requests()));
@@ -238,6 +245,7 @@ impl Step<'_> {
         let held = self.comm.all_gather(&bytes)?;
         let stored = held.iter().map(|bytes| Reader(bytes).number() as usize).sum();
         let owners = Owners::Intervals { mode, starts: cut.starts.clone() };
+        let owners = (owners, self.comm.rank());
         Ok(Distributed::new((dims, storage), stored, owners, part))
     }
 

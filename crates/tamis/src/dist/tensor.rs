@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tamis_core::format::Storage;
 use tamis_core::plan::distribution::{cut_mode, is_rows, may_split};
 use tamis_dist::{Communicator, phase, same};
-use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_runtime::{Buffer, Coordinates, Duplicates, LevelData, Tensor, Values};
 
 /// A tensor of which each rank holds a part: the elements whose coordinate of one mode lies in an interval, the
@@ -28,6 +28,8 @@ pub struct Distributed {
     pub(super) stored: usize,
     pub(super) owners: Owners,
     pub(super) part: Held,
+    /// The rank that this one is, where parts are of ranks.
+    rank: usize,
     /// What was made of the part for kernels that ran before.
     pub(super) made: Arc<Made>,
 }
@@ -135,7 +137,8 @@ impl Distributed {
             None => Held::Rows(rows_of(tensor, interval)),
             Some(list) => Held::Entries(within(list, mode, interval)?),
         };
-        Ok(Distributed::new((dims, storage), stored, Owners::Intervals { mode, starts }, part))
+        let owners = (Owners::Intervals { mode, starts }, comm.rank());
+        Ok(Distributed::new((dims, storage), stored, owners, part))
     }
 
     /// A tensor of entries of which each rank has some, in any distribution; duplicates are added up in the order
@@ -161,7 +164,10 @@ impl Distributed {
     /// When it does not fit in the memory of a rank.
     pub fn gather(&self, comm: &dyn Communicator) -> Result<Tensor, Diagnostic> {
         let all = vec![Coords::All; self.dims.len()];
-        phase(comm, || Fetcher::new(comm, None).tensor(self, &all))
+        phase(comm, || {
+            self.check_on(comm)?;
+            Fetcher::new(comm, None).tensor(self, &all)
+        })
     }
 
     /// The dimension of each mode.
@@ -208,10 +214,23 @@ impl Distributed {
     pub(super) fn new(
         (dims, storage): (Vec<u64>, Storage),
         stored: usize,
-        owners: Owners,
+        (owners, rank): (Owners, usize),
         part: Held,
     ) -> Distributed {
-        Distributed { dims, storage, stored, owners, part, made: Arc::default() }
+        Distributed { dims, storage, stored, owners, part, rank, made: Arc::default() }
+    }
+
+    /// Requires that a part was made on a communicator with as many ranks, by the same one of them.
+    pub(super) fn check_on(&self, comm: &dyn Communicator) -> Result<(), Diagnostic> {
+        let Owners::Intervals { starts, .. } = &self.owners else { return Ok(()) };
+        let (ranks, rank) = (starts.len() - 1, self.rank);
+        if (ranks, rank) == (comm.ranks(), comm.rank()) {
+            return Ok(());
+        }
+        let here = format!("rank {} of {}", comm.rank(), comm.ranks());
+        let message = format!("{here} has the part of rank {rank} of {ranks} of a tensor");
+        let help = "use parts on the communicator that they were made on, or gather the tensor there and split it here";
+        Err(Diagnostic::new(Code::RanksDiffer, message).help(help))
     }
 
     /// The elements of this rank as a tensor of the whole's dimensions.
@@ -261,7 +280,7 @@ impl Distributed {
     pub(super) fn everyone(tensor: Tensor) -> Distributed {
         let layout = (tensor.dims().to_vec(), tensor.storage().clone());
         let stored = tensor.vals().len();
-        Distributed::new(layout, stored, Owners::Everyone, Held::Whole(tensor))
+        Distributed::new(layout, stored, (Owners::Everyone, 0), Held::Whole(tensor))
     }
 }
 

@@ -73,7 +73,7 @@ impl Cast {
         self.kernels.push(Share { name, work: done, seconds });
         let layout = (result.dims().to_vec(), result.storage().clone());
         let stored = result.vals().len();
-        Ok(Distributed::new(layout, stored, owners, Held::Whole(result)))
+        Ok(Distributed::new(layout, stored, (owners, 0), Held::Whole(result)))
     }
 
     /// What is sent where each rank computes everything.

@@ -200,7 +200,7 @@ fn whole(
     let Some((mode, starts)) = placement.starts((&dims, &storage), ranks, counts)? else {
         return Ok(Distributed::everyone(tensor.clone()));
     };
-    let owners = Owners::Intervals { mode, starts };
+    let owners = (Owners::Intervals { mode, starts }, 0);
     let stored = tensor.vals().len();
     Ok(Distributed::new((dims, storage), stored, owners, Held::Whole(tensor.clone())))
 }
