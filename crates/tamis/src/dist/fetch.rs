@@ -32,8 +32,8 @@ impl Fetched {
     }
 }
 
-/// The requests of a kernel's last run, by rank and by how many were before: the next run mostly needs the same
-/// elements, of tensors with other values, and then sends no requests.
+/// The requests of a kernel's runs, by rank and by how many were before in the run, of each the last: the next run
+/// mostly needs the same elements, of tensors with other values, and then sends no requests.
 #[derive(Debug, Default)]
 pub(crate) struct Requests(Mutex<HashMap<(usize, usize), Arc<Request>>>);
 
@@ -49,6 +49,14 @@ struct Request {
     asked: Vec<Option<Coords>>,
     /// What each other rank needs of this one, per mode.
     wanted: Vec<Option<Vec<Coords>>>,
+}
+
+/// What ranks know of a request.
+enum Known {
+    /// That it was made before.
+    Request(Arc<Request>),
+    /// That it is new, and a number for it that is not 0.
+    Round(u64),
 }
 
 /// Elements of tensors for the kernels of one run.
@@ -93,48 +101,64 @@ impl<'c> Fetcher<'c> {
         }
     }
 
-    /// Tells owners what is needed of them, unless they know from the run before.
+    /// Tells owners what is needed of them, unless they know from a run before.
     fn request(
         &self,
         tensor: &Distributed,
         (mode, starts): (usize, &[u64]),
         need: &[Coords],
     ) -> Result<Arc<Request>, Diagnostic> {
-        let (comm, at) = (self.comm, (self.comm.rank(), self.made.get()));
-        self.made.set(at.1 + 1);
-        let mut round = 0;
-        if let Some(requests) = self.requests {
-            let is_same = |r: &&Arc<Request>| r.owners == tensor.owners && r.need == need;
-            let known = requests.known().get(&at).filter(is_same).cloned();
-            let own = known.as_ref().map_or(0, |known| known.round);
-            let all = comm.all_gather(&[own, random()].map(u64::to_le_bytes).concat())?;
-            let told = |at: usize| all.iter().map(move |bytes| number(&bytes[at..]));
-            if let (Some(known), true) = (known, told(0).all(|other| other == own)) {
-                return Ok(known);
-            }
-            round = told(8).fold(1, |round: u64, n| round.rotate_left(7) ^ n).max(1);
-        }
+        let (comm, number) = (self.comm, self.made.get());
+        self.made.set(number + 1);
+        let round = match self.requests {
+            Some(requests) => match self.known_to_all(requests, number, tensor, need)? {
+                Known::Request(request) => return Ok(request),
+                Known::Round(round) => round,
+            },
+            None => 0,
+        };
         let asked: Vec<Option<Coords>> =
             (0..comm.ranks()).map(|rank| need[mode].within(own(starts, rank))).collect();
-        let request = |(rank, coords): (usize, &Option<Coords>)| {
+        let written = |(rank, coords): (usize, &Option<Coords>)| {
             let mut bytes = vec![];
             if let (Some(coords), true) = (coords, rank != comm.rank()) {
                 each_mode(need, mode, coords).for_each(|coords| put_coords(&mut bytes, coords));
             }
             bytes
         };
-        let requests = comm.exchange(asked.iter().enumerate().map(request).collect())?;
+        let received = comm.exchange(asked.iter().enumerate().map(written).collect())?;
         let read = |bytes: &Vec<u8>| {
             let mut from = Reader(bytes);
             (!bytes.is_empty()).then(|| need.iter().map(|_| wire::coords(&mut from)).collect())
         };
-        let wanted = requests.iter().map(read).collect();
+        let wanted = received.iter().map(read).collect();
         let (owners, need) = (tensor.owners.clone(), need.to_vec());
         let request = Arc::new(Request { round, owners, need, asked, wanted });
         if let Some(requests) = self.requests {
-            requests.known().insert(at, Arc::clone(&request));
+            requests.known().insert((comm.rank(), number), Arc::clone(&request));
         }
         Ok(request)
+    }
+
+    /// The request of this number in a run before, if all ranks made it together and each needs the same now;
+    /// otherwise the round of the request that they are going to make.
+    fn known_to_all(
+        &self,
+        requests: &Requests,
+        number: usize,
+        tensor: &Distributed,
+        need: &[Coords],
+    ) -> Result<Known, Diagnostic> {
+        let known = requests.known().get(&(self.comm.rank(), number)).cloned();
+        let known = known.filter(|known| known.owners == tensor.owners && known.need == need);
+        let own = known.as_ref().map_or(0, |known| known.round);
+        let told = self.comm.all_gather(&[own, random()].map(u64::to_le_bytes).concat())?;
+        let mut rounds = told.iter().map(|bytes| first_number(bytes));
+        let drawn = told.iter().map(|bytes| first_number(&bytes[size_of::<u64>()..]));
+        Ok(match known {
+            Some(known) if rounds.all(|round| round == own) => Known::Request(known),
+            _ => Known::Round(drawn.fold(1, |round: u64, n| round.rotate_left(7) ^ n).max(1)),
+        })
     }
 
     fn rows(
@@ -213,7 +237,7 @@ fn random() -> u64 {
 }
 
 /// The number that bytes begin with.
-fn number(bytes: &[u8]) -> u64 {
+fn first_number(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |n, &byte| n << 8 | u64::from(byte))
 }
 
