@@ -4,7 +4,7 @@ use tamis::{
     Backend, Coordinates, DataType, Duplicates, Kernel, Options, Parts, Tensor, Values, format,
 };
 use tamis_core::cin::Overflow;
-use tamis_core::cin::terms::{MANY, Sizes, most_terms};
+use tamis_core::cin::terms::{MANY, Sizes, terms};
 use tamis_ir::ids::{Id, TensorId};
 
 /// A tensor of ones, at every coordinate for which `is_stored` holds of the sum of its parts.
@@ -61,8 +61,9 @@ fn no_sum_has_more_terms_than_its_bound() {
                 program.kernels.iter().all(|k| k.overflow == Overflow::Checked),
                 "{text} {format}"
             );
-            let bounds = program.kernels.iter().map(|k| most_terms(program, k, &sizes).max(1));
-            let bound = bounds.fold(1, u64::saturating_mul);
+            // Sums that are multiplied have as many terms as their product.
+            let bounds = program.kernels.iter().flat_map(|k| terms(program, k, &sizes));
+            let bound = bounds.map(|(_, n)| n.max(1)).fold(1, u64::saturating_mul);
             let results = kernel.run(&operands).unwrap_or_else(|d| panic!("{text} {format}: {d}"));
             let vals = results[0].1.vals();
             let most = (0..vals.len()).filter_map(|k| vals.get(k).integer()).max().unwrap_or(0);

@@ -28,9 +28,14 @@ pub struct Sizes<'s> {
 
 /// A bound for the number of terms that any sum of a kernel has.
 pub fn most_terms(program: &Program, kernel: &Kernel, sizes: &Sizes<'_>) -> u64 {
+    terms(program, kernel, sizes).into_values().max().unwrap_or(0)
+}
+
+/// A bound for the number of terms of an element of each tensor that a kernel writes, temporaries among them.
+pub fn terms(program: &Program, kernel: &Kernel, sizes: &Sizes<'_>) -> BTreeMap<TensorId, u64> {
     let mut terms = Terms { program, kernel, sizes, begun: BTreeMap::new(), sums: BTreeMap::new() };
     terms.stmt(&kernel.body, &mut vec![]);
-    terms.sums.into_values().max().unwrap_or(0)
+    terms.sums
 }
 
 struct Terms<'t> {
