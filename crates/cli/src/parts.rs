@@ -67,7 +67,10 @@ impl Reading<'_> {
             _ => {
                 // Once more, now that it is known what is before it: the first rank that fails tells what and where.
                 let before = Found { marks: all.marks, ..before };
-                let again = self.cut.read(rank, ranks, Some(&before)).map(drop);
+                let again = match read {
+                    Err(error) if error.code == FileErrorCode::TooLarge => Err(error),
+                    _ => self.cut.read(rank, ranks, Some(&before)).map(drop),
+                };
                 let outcome = self.agreed(again)?;
                 return Ok(Err(outcome.err().unwrap_or_else(|| changed(self.path))));
             }

@@ -20,10 +20,11 @@ use crate::marks::{self, ABOVE, LOWER, NEGATIVE, UPPER, Wanted};
 use crate::source::{Stretch, not_readable};
 use crate::{frostt, matrix_market};
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 use tamis_runtime::{Coordinates, DataType, Values};
 
 /// What is read of a file.
@@ -144,6 +145,10 @@ impl Part {
 #[derive(Clone, Debug)]
 pub struct Cut {
     path: PathBuf,
+    /// The file itself: another one may get its name.
+    file: Arc<File>,
+    /// When it was last written to, where that is known.
+    written: Option<SystemTime>,
     head: Arc<Head>,
     /// The first byte of the entries, and how many lines end before it.
     start: u64,
@@ -166,6 +171,10 @@ impl Cut {
         if is_standard(path) || !matches!(format, FileFormat::MatrixMarket | FileFormat::Frostt) {
             return None;
         }
+        // Pipes are read once, by one reader.
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
         let (mut plain, is_gzip, _) = opened(path).ok()?;
         let size = plain.size.filter(|_| !is_gzip)?;
         let (head, start, lines) = match format {
@@ -185,7 +194,9 @@ impl Cut {
         }
         let (path, start) = (path.to_path_buf(), start as u64);
         let length = size.checked_sub(start)?;
-        Some(Cut { path, head: Arc::new(head), start, lines, length })
+        let file = Arc::new(plain.file.into_inner());
+        let written = written(&file);
+        Some(Cut { path, file, written, head: Arc::new(head), start, lines, length })
     }
 
     /// What the file says about itself before its entries; those of FROSTT do not tell their kind there.
@@ -218,16 +229,17 @@ impl Cut {
 
     /// About how many bytes a list of all entries takes.
     pub(crate) fn list_bytes(&self) -> u64 {
-        let (stored, order) = match &*self.head {
+        let (stored, numbers) = match &*self.head {
             Head::Matrix(head) => {
                 let header = head.header();
                 let several = if header.symmetry == Symmetry::General { 1 } else { 2 };
-                (Some(several * header.stored as u64), 2)
+                let parts = if header.field == Field::Complex { 2 } else { 1 };
+                (Some(several * header.stored as u64), 2 + parts)
             }
-            Head::Tensor(head) => (head.announced(), head.order() as u64),
+            Head::Tensor(head) => (head.announced(), head.order() as u64 + 1),
         };
         // Lines are mostly not much shorter than their numbers.
-        stored.map_or(2 * self.length, |stored| stored.saturating_mul(8 * (order + 1)))
+        stored.map_or(2 * self.length, |stored| stored.saturating_mul(8 * numbers))
     }
 
     /// The dimensions of the whole, once all parts were found.
@@ -284,9 +296,13 @@ impl Cut {
         Ok(Part { coordinates, found })
     }
 
-    /// Whether the whole file is what its header says, by what all parts found. Where it is not, one of them fails
-    /// when it is read again and told what is before it, with the marks of all.
+    /// Whether the whole file is what its header says, by what all parts found, and was not written to meanwhile. Where
+    /// it is not what it says, one of the parts fails when it is read again and told what is before it, with the marks
+    /// of all.
     pub fn is_sound(&self, all: &Found) -> bool {
+        if written(&self.file) != self.written {
+            return false;
+        }
         match &*self.head {
             Head::Matrix(head) => {
                 let Header { stored, field, .. } = head.header();
@@ -361,14 +377,16 @@ impl Cut {
 
     /// The bytes of a part, and whether the file ends with them.
     fn stretch(&self, part: usize, parts: usize) -> Result<(Stretch, bool), FileError> {
-        let failed = |error| not_readable(&error).of_file(&self.path);
-        let mut file = File::open(&self.path).map_err(failed)?;
-        let read_at = |at: u64, bytes: &mut [u8]| file.read_exact_at(bytes, self.start + at);
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => changed(&self.path),
+            _ => not_readable(&error).of_file(&self.path),
+        };
+        let read_at = |at: u64, bytes: &mut [u8]| self.file.read_exact_at(bytes, self.start + at);
         let (start, end) = lines_of_part(self.length, part, parts, read_at).map_err(failed)?;
-        file.seek(SeekFrom::Start(self.start + start)).map_err(failed)?;
         // Behind the last line are empty parts.
         let is_last = end == self.length && (start < end || part == 0);
-        Ok((Stretch { file, left: end - start }, is_last))
+        let (file, at) = (Arc::clone(&self.file), self.start + start);
+        Ok((Stretch { file, at, left: end - start }, is_last))
     }
 
     fn chunks<'s>(
@@ -413,6 +431,11 @@ impl Cut {
         }
         Found { lines, entries, marks, largest }
     }
+}
+
+/// When a file was last written to.
+fn written(file: &File) -> Option<SystemTime> {
+    file.metadata().and_then(|about| about.modified()).ok()
 }
 
 /// What is told of a file that was not the same when it was read again.

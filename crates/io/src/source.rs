@@ -5,6 +5,8 @@ use crate::error::{FileErrorCode, Flaw, Parsed, Place};
 use flate2::bufread::GzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// The first bytes of gzip data.
 pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -34,9 +36,10 @@ impl Source for Plain {
     }
 }
 
-/// A part of a file: so many bytes from where it is.
+/// A part of a file: so many bytes from a place on. The file may have several at the same time.
 pub(crate) struct Stretch {
-    pub file: File,
+    pub file: Arc<File>,
+    pub at: u64,
     pub left: u64,
 }
 
@@ -44,10 +47,11 @@ impl Source for Stretch {
     fn fill(&mut self, into: &mut [u8]) -> Parsed<usize> {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
         loop {
-            match self.file.read(&mut into[..most]) {
+            match self.file.read_at(&mut into[..most], self.at) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(not_readable(&error)),
                 Ok(count) => {
+                    self.at += count as u64;
                     self.left -= count as u64;
                     return Ok(count);
                 }

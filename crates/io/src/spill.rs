@@ -109,7 +109,7 @@ impl Spill {
                 }
             }
         };
-        let failed = thread::scope(|scope| {
+        let failure = thread::scope(|scope| {
             let mut received = vec![];
             for first in 0..readers {
                 let (send, receive) = sync_channel(0);
@@ -119,16 +119,45 @@ impl Spill {
                 received.push(receive);
             }
             for part in 0..parts {
-                let Ok(Ok(part)) = received[part % readers].recv() else { return Ok(true) };
-                self.all.join(&part.found);
-                self.add(&part.into_coordinates())?;
+                let read = received[part % readers].recv().expect("a reader tells of its parts");
+                match read {
+                    Ok(part) => self.keep(part)?,
+                    Err(error) => return Ok(Some((part, error))),
+                }
             }
-            Ok(false)
+            Ok(None)
         })?;
-        match !failed && self.cut.is_sound(&self.all) {
-            true => Ok(()),
-            false => Err(self.cut.flaw(parts, &self.all)),
+        let failure = match failure {
+            // There was no room for this part beside others.
+            Some((first, error)) if error.code == FileErrorCode::TooLarge => {
+                self.read_alone(first, parts)?
+            }
+            Some((_, error)) => Some(error),
+            None => None,
+        };
+        if failure.is_none() && self.cut.is_sound(&self.all) {
+            return Ok(());
         }
+        // Parts do not know their lines.
+        Err(self.cut.flaw(parts, &self.all))
+    }
+
+    /// Reads the parts from one on, one after the other: an error is of memory, or one of the file.
+    fn read_alone(&mut self, first: usize, parts: usize) -> Result<Option<FileError>, FileError> {
+        for part in first..parts {
+            let before = self.cut.needs_before().then(|| self.all.clone());
+            match self.cut.read(part, parts, before.as_ref()) {
+                Ok(part) => self.keep(part)?,
+                Err(error) if error.code == FileErrorCode::TooLarge => return Err(error),
+                Err(error) => return Ok(Some(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn keep(&mut self, part: Part) -> Result<(), FileError> {
+        self.all.join(&part.found);
+        self.add(&part.into_coordinates())
     }
 
     /// The dimensions of the tensor.

@@ -232,4 +232,44 @@ fn what_is_no_plain_text_is_not_cut() {
         assert_eq!(Cut::open(&folder.file(name), &options).is_some(), is_cut, "{name}");
     }
     assert!(Cut::open(&folder.file("missing.tns"), &options).is_none());
+    let pipe = folder.file("pipe.mtx");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    if made.is_ok_and(|status| status.success()) {
+        // Nobody writes to it, and nobody waits.
+        assert!(Cut::open(&pipe, &options).is_none());
+    }
+}
+
+/// What is read is the file that was opened, whatever gets its name; one that is written to meanwhile is refused.
+#[test]
+fn files_stay_what_they_were_when_they_were_opened() {
+    let folder = Folder::new();
+    let text = |value: &str| {
+        matrix(
+            "coordinate real general",
+            "3 3 3",
+            &format!("1 1 {value}\n2 2 {value}\n3 3 {value}\n"),
+        )
+    };
+    let (path, other) = (folder.file("a.mtx"), folder.file("b.mtx"));
+    fs::write(&path, text("1")).unwrap();
+    fs::write(&other, text("2")).unwrap();
+    let cut = Cut::open(&path, &ReadOptions::default()).unwrap();
+    let first = cut.read(0, 2, None).unwrap();
+    fs::rename(&other, &path).unwrap();
+    let second = cut.read(1, 2, None).unwrap();
+    let mut all = Found::default();
+    [&first, &second].into_iter().for_each(|part| all.join(&part.found));
+    assert!(cut.is_sound(&all));
+    for part in [first, second] {
+        let list = cut.finished(part, &all).unwrap();
+        assert!((0..list.vals().len()).all(|n| list.vals().as_f64(n) == 1.0));
+    }
+    let cut = Cut::open(&path, &ReadOptions::default()).unwrap();
+    let written = fs::File::options().write(true).open(&path).unwrap();
+    written.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(9)).unwrap();
+    assert!(!cut.is_sound(&all));
+    assert!(cut.flaw(2, &all).to_string().contains("changed while it was read"));
+    written.set_len(30).unwrap();
+    assert!(cut.read(1, 2, None).is_err());
 }
