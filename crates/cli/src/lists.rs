@@ -13,6 +13,7 @@ use crate::inputs::standard_format;
 use crate::parts::{self, OfRank};
 use crate::progress;
 use crate::ranks::Ranks;
+use crate::streams;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tamis::notation::Program;
@@ -222,10 +223,7 @@ fn read(
         let (dims, crds, vals) = of_order(list, order);
         match dims.len() == order {
             true => Ok(Coordinates::new(dims, crds, vals)?),
-            false => {
-                let given = format!("{file} holds a tensor of order {}", dims.len());
-                Err(other_order(program, name, order, given, dims.len()))
-            }
+            false => Err(of_other_order(program, (name, Path::new(file)), order, dims.len())),
         }
     };
     let path = Path::new(file);
@@ -243,7 +241,7 @@ fn read(
             (Listed::OfRanks { parts, entries }, header)
         }
         (None, None) => {
-            let File { coordinates, header } = progress::read(path, options)?;
+            let File { coordinates, header } = streams::read(path, options)?;
             (Listed::Whole(shaped(coordinates)?), header)
         }
     };
@@ -252,6 +250,23 @@ fn read(
         _ => List { datatype: list.datatype(), list, shape: Shape::Sparse, fill: None },
     };
     Ok(List { fill: header.fill, ..list })
+}
+
+/// The failure that a file holds a tensor of another order than the expression has indices of it.
+pub fn of_other_order(
+    program: &Program,
+    (name, path): (&str, &Path),
+    order: usize,
+    own: usize,
+) -> Failure {
+    let given = format!("{} holds a tensor of order {own}", path.display());
+    other_order(program, name, order, given, own)
+}
+
+/// Whether a list of these dimensions may be an operand of this order.
+pub fn squeezed(dims: &[u64], order: usize) -> bool {
+    let none = Coordinates::new(dims.to_vec(), vec![vec![]; dims.len()], Values::F64(vec![]));
+    none.is_ok_and(|none| of_order(none, order).0.len() == order)
 }
 
 /// The lists of the ranks of this process, how many entries all ranks have, and what the file says; none where each

@@ -44,6 +44,7 @@ mod progress;
 mod ranks;
 mod recommend;
 mod run;
+mod streams;
 mod written;
 
 use args::{Cli, Command};

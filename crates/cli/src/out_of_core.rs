@@ -14,7 +14,8 @@ use crate::lists::{Disk, Kept, Readers};
 use crate::part_by_part::{From, Parts, WhyNot, not_in_parts};
 use crate::ranks::Operand;
 use crate::run::{Request, SHOWN, print_first, print_head, writes_standard};
-use crate::{inputs, json, progress};
+use crate::streams::{self, Until};
+use crate::{inputs, json, lists, progress};
 use serde_json::json;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,8 +25,10 @@ use std::time::Instant;
 use tamis::budget::Reservation;
 use tamis::dist::{Described, Tasks};
 use tamis::ids::Id;
-use tamis::{Coordinates, DataType, Diagnostic, Scalar, Tensor, budget};
-use tamis_io::{Cut, Found, ReadOptions, Spill, Symmetry, WriteOptions};
+use tamis::{Code, Coordinates, DataType, Diagnostic, Scalar, Tensor, budget};
+use tamis_io::{
+    Field, FileError, FileErrorCode, Found, ReadOptions, Spill, Symmetry, WriteOptions,
+};
 
 /// Bytes of code and threads.
 const OWN_MEMORY: usize = 40 << 20;
@@ -34,7 +37,7 @@ const OWN_MEMORY: usize = 40 << 20;
 pub fn bytes_of_text(args: &RunArgs) -> Option<u64> {
     let bytes = args.tensors.inputs.iter().filter_map(|text| {
         let (_, file) = text.split_once('=')?;
-        Some(Cut::open(Path::new(file.trim()), &ReadOptions::default())?.bytes())
+        Some(streams::cut(Path::new(file.trim()), &ReadOptions::default())?.bytes())
     });
     bytes.reduce(|some, others| some + others)
 }
@@ -46,32 +49,48 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a command, or why it is not run part by part.
-    pub fn of(args: &RunArgs, request: &Request) -> Result<Plan, WhyNot> {
-        let format = inputs::standard_format(&args.tensors.formats);
-        let is_whole = |(_, path): &&(String, PathBuf)| !tamis_io::is_streamed(path, format);
-        if let Some((name, path)) = request.outputs.iter().find(is_whole) {
-            return Err(WhyNot {
-                why: format!("{} is written as a whole", path.display()),
-                help: format!("write -o {name}=FILE.tns or .mtx, or raise the limit"),
-            });
+    /// The plan of a command, or why it is not run part by part; a failure that a run as a whole would end in, too.
+    pub fn of(args: &RunArgs, request: &Request) -> Result<Result<Plan, WhyNot>, Failure> {
+        if let Some(why) = refused(args, request) {
+            return Ok(Err(why));
         }
-        if args.time > 1 {
-            return Err(WhyNot {
-                why: format!("each of {} runs would read the files again", args.time),
-                help: "leave out --time, or raise the limit".to_owned(),
-            });
-        }
-        let guess = Guess { is_sure: RefCell::new(true) };
+        let guess = Guess { request, is_sure: RefCell::new(true) };
         let surveyed = operands_of(args, request, Readers::Disk(&guess))
             .and_then(|operands| compiled(request, &operands));
         match (surveyed.map(|tasks| tasks.pieces), guess.is_sure.into_inner()) {
-            (Ok(Ok(pieces)), _) => Ok(Plan { modes: Some(pieces.operands) }),
-            (Ok(Err(why)), true) => Err(WhyNot::of(why)),
-            (Err(failure), true) => Err(WhyNot::of(failure.message())),
-            (_, false) => Ok(Plan { modes: None }),
+            (Ok(Ok(pieces)), _) => Ok(Ok(Plan { modes: Some(pieces.operands) })),
+            (Ok(Err(why)), true) => Ok(Err(WhyNot::of(why))),
+            (Err(failure), true) if failure.is_of_memory() => {
+                Ok(Err(WhyNot::of(failure.message())))
+            }
+            (Err(failure), is_sure) if is_sure || is_of_request(&failure) => Err(failure),
+            _ => Ok(Ok(Plan { modes: None })),
         }
     }
+}
+
+/// Whether a failure does not depend on dimensions.
+fn is_of_request(failure: &Failure) -> bool {
+    match failure {
+        Failure::Diagnostic(d) => d.code == Code::OrderMismatch,
+        Failure::File(_) => !failure.is_of_memory(),
+    }
+}
+
+/// What options say against running part by part.
+fn refused(args: &RunArgs, request: &Request) -> Option<WhyNot> {
+    let format = inputs::standard_format(&args.tensors.formats);
+    let is_whole = |(_, path): &&(String, PathBuf)| !tamis_io::is_streamed(path, format);
+    if let Some((name, path)) = request.outputs.iter().find(is_whole) {
+        return Some(WhyNot {
+            why: format!("{} is written as a whole", path.display()),
+            help: format!("write -o {name}=FILE.tns or .mtx, or raise the limit"),
+        });
+    }
+    (args.time > 1).then(|| WhyNot {
+        why: format!("each of {} runs would read the files again", args.time),
+        help: "leave out --time, or raise the limit".to_owned(),
+    })
 }
 
 /// Runs the command; `failure` is what running it as a whole failed by.
@@ -82,6 +101,7 @@ pub fn run(
     failure: Option<Failure>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    streams::keep(Until::Next);
     budget::release();
     budget::return_freed();
     let _own = own_memory()?;
@@ -138,40 +158,56 @@ fn own_memory() -> Result<Reservation, Diagnostic> {
 }
 
 /// What the beginnings of files tell.
-struct Guess {
+struct Guess<'g> {
+    request: &'g Request,
     /// Whether they say all dimensions.
     is_sure: RefCell<bool>,
 }
 
-impl Disk for Guess {
+impl Disk for Guess<'_> {
     fn keep(
         &self,
-        _: &str,
+        name: &str,
         path: &Path,
         order: usize,
         options: &ReadOptions,
     ) -> Result<Option<Kept>, Failure> {
-        let Some(cut) = Cut::open(path, options) else { return Ok(None) };
+        let Some(cut) = streams::cut(path, options) else { return Ok(None) };
         let (own, said) = cut.said_dims();
-        if own != order {
-            return Ok(None);
+        if own < order {
+            return Err(lists::of_other_order(&self.request.program, (name, path), order, own));
         }
         let header = cut.header();
         let dims = match said {
             Some(dims) => dims,
             None => {
-                self.is_sure.replace(false);
+                self.is_sure.replace(self.is_sure.take() && own != order);
                 let parts = cut.bytes().div_ceil(1 << 16).max(1) as usize;
                 let first = cut.read(0, parts, Some(&Found::default()))?;
                 cut.dims(&first.found)
             }
         };
+        if own != order {
+            // Modes of one coordinate may be left out; those of the beginning do not become shorter.
+            return match lists::squeezed(&dims, order) {
+                false => {
+                    Err(lists::of_other_order(&self.request.program, (name, path), order, own))
+                }
+                true => Ok(None),
+            };
+        }
         let several = if header.symmetry == Symmetry::General { 1 } else { 2 };
         let entries = match header.stored {
             0 => cut.bytes() / (6 * (order as u64 + 1)),
             stored => several * stored as u64,
         };
-        Ok(Some(Kept { dims, entries, datatype: DataType::F64, header }))
+        let datatype = match header.field {
+            Field::Integer => DataType::I64,
+            Field::Unsigned => DataType::U64,
+            Field::Complex => DataType::C128,
+            Field::Real | Field::Pattern => DataType::F64,
+        };
+        Ok(Some(Kept { dims, entries, datatype, header }))
     }
 }
 
@@ -199,18 +235,35 @@ impl Disk for Keeper<'_> {
             Some(modes) => modes.get(name).copied().flatten(),
             None => Some(outermost().unwrap_or(0)),
         };
-        let cut = mode.and_then(|_| Cut::open(path, options));
+        let cut = mode.and_then(|_| streams::cut(path, options));
         let Some((cut, mode)) = cut.filter(|cut| cut.said_dims().0 == order).zip(mode) else {
             return Ok(None);
         };
         let header = cut.header();
         let _reading = progress::stage(format!("reading {}", path.display()));
         let memory = budget::limit().saturating_sub(budget::used()) as u64;
-        let spill = Spill::read(cut, mode, memory, &std::env::temp_dir())?;
+        let spill = Spill::read(cut, mode, memory, &folder()?)?;
         let (dims, entries, datatype) = (spill.dims(), spill.entries(), spill.datatype());
         self.spills.borrow_mut().insert(name.to_owned(), spill);
         Ok(Some(Kept { dims, entries, datatype, header }))
     }
+}
+
+/// The folder for temporary files.
+fn folder() -> Result<PathBuf, Failure> {
+    let named = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
+    let folder = named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    Err(Failure::File(FileError {
+        code: FileErrorCode::NotWritable,
+        path: folder,
+        line: None,
+        column: None,
+        message: "what is larger than memory is kept in this folder, and it is none".to_owned(),
+        help: "name a folder with room in TMPDIR".to_owned(),
+    }))
 }
 
 fn operands(

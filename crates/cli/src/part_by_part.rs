@@ -60,8 +60,10 @@ const PART: u64 = 2;
 /// So many parts run at the same time.
 const WORKERS: usize = 2;
 
-/// What a part gives: its result, and the entries of that where they are in the whole.
-type Given = Result<(Tensor, Coordinates), Failure>;
+/// What a part gives: the unit behind it, its result, and the entries of that where they are in the whole.
+type Given = Result<(u64, (Tensor, Coordinates)), Failure>;
+/// What takes that.
+pub type Take<'t> = dyn FnMut(&Tensor, &Coordinates) -> Result<(), Failure> + 't;
 
 impl<'p> Parts<'p> {
     /// The parts of a program and its operands, some of which are kept on disk.
@@ -107,24 +109,42 @@ impl<'p> Parts<'p> {
         }
         if tasks.storage.format.is_full() {
             let dims = tasks.dims.iter().enumerate();
-            let row: u64 = dims.filter(|(m, _)| *m != pieces.mode).map(|(_, &d)| d).product();
+            let row = dims
+                .filter(|(m, _)| *m != pieces.mode)
+                .map(|(_, &d)| d)
+                .fold(1, u64::saturating_mul);
             let entry = 8 * (tasks.dims.len() as u64 + 2);
-            weights.iter_mut().for_each(|w| *w += row.saturating_mul(entry * unit));
+            let bytes = row.saturating_mul(entry.saturating_mul(unit));
+            weights.iter_mut().for_each(|w| *w = w.saturating_add(bytes));
         }
         Ok(Parts { tasks, pieces, sources, unit, weights })
     }
 
     /// Runs parts, some at the same time, and gives away what they give in their order.
-    pub fn run(
-        &self,
-        take: &mut dyn FnMut(&Tensor, &Coordinates) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    pub fn run(&self, take: &mut Take<'_>) -> Result<(), Failure> {
+        let (mut at, count) = (0, self.weights.len() as u64);
+        while let Some(_too_large) = self.several(&mut at, take)? {
+            // Once more, now that no other part takes memory.
+            budget::release();
+            let (part, list) = self.part(self.interval(&(at..at + 1)))?;
+            take(&part, &list)?;
+            at += 1;
+            if at >= count {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs parts from a unit on, some at the same time, until all were taken, or up to a unit that did not fit in
+    /// memory beside others.
+    fn several(&self, at: &mut u64, take: &mut Take<'_>) -> Result<Option<Failure>, Failure> {
         let left = budget::limit().saturating_sub(budget::used()) as u64;
-        let (most, mut parts, mut at) = (left / (PART * WORKERS as u64), vec![], 0);
-        while parts.is_empty() || at < self.weights.len() as u64 {
-            let end = self.end(at, most);
-            parts.push(at..end);
-            at = end;
+        let (most, mut parts, mut begin) = (left / (PART * WORKERS as u64), vec![], *at);
+        while parts.is_empty() || begin < self.weights.len() as u64 {
+            let end = self.end(begin, most);
+            parts.push(begin..end);
+            begin = end;
         }
         let parts = &parts;
         thread::scope(|scope| {
@@ -145,19 +165,22 @@ impl<'p> Parts<'p> {
             }
             for part in 0..parts.len() {
                 while let Ok(Some(given)) = received[part % WORKERS].recv() {
-                    let (part, list) = given?;
+                    let (end, (part, list)) = match given {
+                        Err(failure) if failure.is_of_memory() => return Ok(Some(failure)),
+                        given => given?,
+                    };
                     take(&part, &list)?;
+                    *at = end;
                 }
             }
-            Ok(())
+            Ok(None)
         })
     }
 
     /// Runs a part, or its halves one after the other where memory is too small; an error if what they give is not
     /// wanted any more.
     fn halves(&self, units: Range<u64>, send: &SyncSender<Option<Given>>) -> Result<(), ()> {
-        let interval = units.start * self.unit..(units.end * self.unit).min(self.pieces.size);
-        match self.part(interval) {
+        match self.part(self.interval(&units)) {
             Err(failure) if failure.is_of_memory() && units.end > units.start + 1 => {
                 budget::release();
                 let middle = units.start.midpoint(units.end);
@@ -166,10 +189,16 @@ impl<'p> Parts<'p> {
             }
             given => {
                 let is_over = given.is_err();
-                send.send(Some(given)).map_err(drop)?;
+                send.send(Some(given.map(|given| (units.end, given)))).map_err(drop)?;
                 if is_over { Err(()) } else { Ok(()) }
             }
         }
+    }
+
+    /// The coordinates of units.
+    fn interval(&self, units: &Range<u64>) -> Range<u64> {
+        let end = units.end.saturating_mul(self.unit).min(self.pieces.size);
+        units.start.saturating_mul(self.unit).min(end)..end
     }
 
     /// Where a part of at most so many bytes ends that begins at a unit: behind that at least.
@@ -212,7 +241,7 @@ impl Source {
         match &self.from {
             From::Disk(spill) if self.mode.is_none() => {
                 let list = spill.list(0..spill.dims()[spill.mode()])?;
-                let tensor = tamis::pack(&list, &self.storage, Duplicates::Sum)?;
+                let tensor = self.packed(&list)?;
                 Ok(Source { from: From::Memory(tensor), ..self })
             }
             _ => Ok(self),
@@ -225,9 +254,22 @@ impl Source {
             From::Memory(tensor) => Ok(piece(tensor, mode, interval)?),
             From::Disk(spill) => {
                 let list = spill.list(interval)?;
-                Ok(tamis::pack(&list, &self.storage, Duplicates::Sum)?)
+                Ok(self.packed(&list)?)
             }
         }
+    }
+
+    fn packed(&self, list: &Coordinates) -> Result<Tensor, Diagnostic> {
+        let of_operand =
+            |d: Diagnostic| Diagnostic { message: format!("{}: {}", self.name, d.message), ..d };
+        tamis::pack(list, &self.storage, Duplicates::Sum).map_err(of_operand)
+    }
+
+    /// Whether every coordinate of a mode has a position, stored or not.
+    fn has_all(&self, mode: usize) -> bool {
+        let mut levels = self.storage.format.levels().iter();
+        let first = levels.find(|level| level.map.modes().iter().any(|m| m.index() == mode));
+        first.is_none_or(|level| level.kind.properties().full)
     }
 
     /// Adds the bytes that units take.
@@ -243,14 +285,15 @@ impl Source {
         let row: u64 = match self.storage.format.is_full() {
             true => {
                 let others = dims.iter().enumerate().filter(|(m, _)| *m != mode);
-                others.map(|(_, &d)| d).product()
+                others.map(|(_, &d)| d).fold(1, u64::saturating_mul)
             }
-            // Positions.
-            false => 1,
+            // Positions, if there are some of each coordinate.
+            false => u64::from(self.has_all(mode)),
         };
         let entry = 8 * (dims.len() as u64 + 1) * TIMES;
         for (weight, entries) in weights.iter_mut().zip(entries) {
-            let bytes = entries * entry + row.saturating_mul(8 * unit);
+            let positions = row.saturating_mul(unit.saturating_mul(8));
+            let bytes = entries.saturating_mul(entry).saturating_add(positions);
             *weight = weight.saturating_add(bytes);
         }
     }

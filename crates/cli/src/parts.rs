@@ -7,6 +7,7 @@
 //! Ranks tell each other what they found, since what a file has to be concerns all of it. An error is the one that a
 //! single reader comes to, on every rank.
 
+use crate::streams;
 use std::path::Path;
 use tamis::dist::{Communicator, phase, same};
 use tamis::{Coordinates, Diagnostic};
@@ -29,7 +30,7 @@ pub fn read(
     options: &ReadOptions,
 ) -> Result<Result<Option<OfRank>, FileError>, Diagnostic> {
     phase(comm, || {
-        let cut = Cut::open(path, options);
+        let cut = streams::cut(path, options);
         let told =
             cut.as_ref().map_or(String::new(), |cut| format!("{:?} {}", cut.header(), cut.bytes()));
         if comm.all_gather(told.as_bytes())?.iter().any(Vec::is_empty) {

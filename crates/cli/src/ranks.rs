@@ -2,8 +2,9 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, invalid};
-use crate::{json, run};
+use crate::{json, run, streams};
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::Instant;
 use tamis::dist::{
     self, Communicator, Counted, Described, Distributed, Mpi, Placements, agree, on_threads, phase,
@@ -213,10 +214,15 @@ fn check_alike(args: &RunArgs) -> Result<(), Failure> {
     let file = |input: &String| {
         input.split_once('=').map_or(input.as_str(), |(_, file)| file).trim().to_owned()
     };
-    let is_standard = |input: &String| matches!(file(input).as_str(), "-" | "/dev/stdin");
-    if args.tensors.inputs.iter().any(is_standard) {
-        let reason = "standard input is of one rank";
-        return Err(invalid("-i -", reason, "give a file that every rank can read"));
+    let is_standard = |file: &str| matches!(file, "-" | "/dev/stdin");
+    let mut files = args.tensors.inputs.iter().map(file);
+    if let Some(file) = files.find(|f| is_standard(f) || streams::is_read_once(Path::new(f))) {
+        let reason = match is_standard(&file) {
+            true => "standard input is of one rank",
+            false => "what is read once is of one rank",
+        };
+        let help = "give a file that every rank can read";
+        return Err(invalid(&format!("-i {file}"), reason, help));
     }
     Ok(())
 }

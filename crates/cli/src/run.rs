@@ -6,6 +6,7 @@ use crate::lists::Readers;
 use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
 use crate::ranks::{Operand, Operands, Ranks, named};
+use crate::streams::{self, Until};
 use crate::{inputs, json, out_of_core, progress};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -29,8 +30,9 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     let may_be_cut = args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune;
     let text = if may_be_cut { out_of_core::bytes_of_text(args) } else { None };
     let Some(text) = text else { return whole(args, request, ranks, out) };
+    streams::keep(Until::End);
     let is_larger = text > budget::limit() as u64;
-    let plan = is_larger.then(|| Plan::of(args, &request));
+    let plan = is_larger.then(|| Plan::of(args, &request)).transpose()?;
     let mut failure = None;
     if !matches!(plan, Some(Ok(_))) {
         match whole(args, request.clone(), ranks, out) {
@@ -38,7 +40,11 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
             outcome => return outcome,
         }
     }
-    match plan.unwrap_or_else(|| Plan::of(args, &request)) {
+    let plan = match plan {
+        Some(plan) => plan,
+        None => Plan::of(args, &request)?,
+    };
+    match plan {
         Ok(plan) => out_of_core::run(args, request, plan, failure, out),
         Err(why) => Err(not_in_parts(failure, why)),
     }
