@@ -4,6 +4,8 @@ mod support;
 
 use std::fmt::Write;
 use std::fs;
+use std::process::Command;
+use std::thread;
 use support::{check, scratch, tamis};
 
 /// A matrix by columns, as Matrix Market files mostly are, of so many rows with about as many entries as columns in each
@@ -141,5 +143,39 @@ fn flaws_of_large_files_are_told_as_ever() {
         assert_eq!(whole.status.code(), Some(1));
         assert_eq!(String::from_utf8(parts.stderr), String::from_utf8(whole.stderr));
         assert_eq!(fs::read(&y).unwrap(), b"# dims: 1\n", "what was there stays");
+    }
+}
+
+#[test]
+fn pipes_are_read_once() {
+    let a = format!("A={}", input("p.mtx", &matrix("real general", 2000, 31)));
+    let vector: String = (1..=2000).map(|i| format!("{i} 1 {}\n", i % 5)).collect();
+    let text = format!("%%MatrixMarket matrix coordinate real general\n2000 1 2000\n{vector}");
+    let pipe = scratch("pipe.mtx");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let x = format!("x={}", pipe.display());
+    let run = ["run", "y(i) = A(i,j) * x(j)", "-i", &a, "-i", &x];
+    for (more, expected) in [
+        (["--memory-limit", "2M"], "ran part by part"),
+        (["--memory-limit", "1G"], "ran in"),
+        (["--ranks", "2"], "2 ranks"),
+    ] {
+        thread::scope(|scope| {
+            scope.spawn(|| fs::write(&pipe, &text).unwrap());
+            check(&[&run[..], &more].concat(), 0, expected);
+        });
+    }
+}
+
+#[test]
+fn errors_of_programs_are_told_as_ever() {
+    let a = format!("A={}", input("e.mtx", &matrix("real general", 2000, 31)));
+    for program in ["y(i) = sqrt(A(i,j))", "y(i) = A(i,j,k)", "y = A(i)"] {
+        let run = ["run", program, "-i", &a];
+        let whole = tamis(&run);
+        let parts = tamis(&[&run[..], &["--memory-limit", "2M"]].concat());
+        assert_eq!(whole.status.code(), Some(2), "{program}");
+        assert_eq!(parts.status.code(), Some(2), "{program}");
+        assert_eq!(String::from_utf8(parts.stderr), String::from_utf8(whole.stderr));
     }
 }
