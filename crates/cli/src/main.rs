@@ -10,6 +10,7 @@
 //! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
 //! | `out_of_core` `part_by_part` | `run` part by part, on files that are larger than memory |
 //! | `parts` | files that ranks read in parts |
+//! | `streams` | what can be read only once: standard input, pipes and devices |
 //! | `inputs` `lists` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
 //! | `recommend` | formats by what is measured, with their bytes |

@@ -36,7 +36,7 @@ impl Source for Plain {
     }
 }
 
-/// A part of a file: so many bytes from a place on. The file may have several at the same time.
+/// A part of a file: so many bytes from a position on. The file may have several at the same time.
 pub(crate) struct Stretch {
     pub file: Arc<File>,
     pub at: u64,
