@@ -194,7 +194,7 @@ fn scheduled(program: &cin::Program, var: IndexVar, dims: &IdVec<IndexVar, u64>)
     let scale = Scale::of(&program.derived, var);
     match scale.filter(|_| program.tensors.iter().any(stored)) {
         Some(scale) => match scale.root {
-            Root::Coordinates(of) if of != var => scale.count(dims[of], &|v| dims[v]),
+            Root::Coordinates(of) if of != var => scale.extent(dims[of], &|v| dims[v]),
             _ => 0,
         },
         None => 0,

@@ -25,7 +25,7 @@ pub use choice::Choice;
 pub use cut::{CutOptions, OnRanks};
 pub use derived::Derived;
 pub use provenance::{BoundType, Relation};
-pub use scale::{Root, Scale};
+pub use scale::{FEW_PARTS, Root, Scale};
 pub use slices::WalkOrder;
 pub use stmt::Stmt;
 

@@ -13,6 +13,10 @@ use crate::format::LevelMap;
 use crate::format::open::Arithmetic;
 use tamis_ir::ids::{IndexVar, TensorId};
 
+/// Up to so many parts their number is a constant, which units of a GPU and unrolled loops can use: those beyond the
+/// coordinates are there, and empty.
+pub const FEW_PARTS: u64 = 1 << 10;
+
 /// What the iterations of a loop count.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scale {
@@ -104,6 +108,18 @@ impl Scale {
     /// How many iterations there are for so many coordinates or positions: a number, or code.
     pub fn count<A: Arithmetic>(&self, of: A, dimension: &dyn Fn(IndexVar) -> A) -> A {
         self.steps.iter().fold(of, |of, step| step.count(of, dimension))
+    }
+
+    /// How many elements an array has that is indexed by the variable, empty parts among them.
+    pub fn extent<A: Arithmetic>(&self, of: A, dimension: &dyn Fn(IndexVar) -> A) -> A {
+        self.steps.iter().fold(of, |of, step| match step {
+            Step::Parts(n) if *n <= FEW_PARTS => A::constant(*n as i64),
+            Step::Fused(inner) => match inner.root {
+                Root::Coordinates(var) => of.by(inner.extent(dimension(var), dimension)),
+                _ => step.count(of, dimension),
+            },
+            _ => step.count(of, dimension),
+        })
     }
 
     /// The iteration that a coordinate or position, one of so many, belongs to.

@@ -120,7 +120,7 @@ impl Dims {
         match scale.filter(|_| program.tensors.iter().any(stored)) {
             Some(scale) => match scale.root {
                 Root::Coordinates(of) if of != var => {
-                    scale.count(self.of_var(program, of), &|v| self.of_var(program, v))
+                    scale.extent(self.of_var(program, of), &|v| self.of_var(program, v))
                 }
                 _ => int(0),
             },

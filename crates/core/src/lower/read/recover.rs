@@ -6,7 +6,7 @@
 //! i                        i0 = i / 4            where an operand is stored by blocks
 //! ```
 
-use crate::cin::{BoundType, Relation};
+use crate::cin::{BoundType, FEW_PARTS, Relation};
 use crate::format::LevelMap;
 use crate::format::open::{Known, open};
 use crate::lower::scope::Scope;
@@ -146,9 +146,6 @@ fn is_squared(cx: &Symbols<'_>, var: IndexVar) -> bool {
     let of_outer = derived.ancestors(outer);
     derived.ancestors(inner).iter().any(|v| of_outer.contains(v))
 }
-
-/// Up to so many parts their number is a constant, which units of a GPU and unrolled loops can use.
-const FEW_PARTS: u64 = 1 << 10;
 
 impl Symbols<'_> {
     /// What a variable is a block of, or an offset in a block of, and the size of blocks.
