@@ -74,8 +74,8 @@ pub enum Need {
     All,
     /// Those of the part.
     Part,
-    /// Those that needed entries of other operands have in a mode. Each is given by the number of the read and by
-    /// the mode.
+    /// The coordinates that other operands store: each pair is the number of a read, of which the needed entries count,
+    /// and a mode of it.
     Image(Vec<(usize, usize)>),
 }
 
@@ -100,7 +100,9 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
     let made_from =
         |v: IndexVar| v == partition.var || program.derived.ancestors(partition.var).contains(&v);
     if asked.is_some_and(|ranks| !made_from(ranks.inner)) {
-        return Distribution::Everywhere("it is not the outermost loop");
+        return Distribution::Everywhere(
+            "it is not the loop that is cut: the outermost one, or the one that threads share",
+        );
     }
     if let Root::Positions(..) = partition.scale.root {
         return of_positions(program, kernel, plan, partition);
@@ -120,9 +122,9 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
     };
     match partition.join {
         Join::Combine(op) if is_rows(format) => Distribution::Combined { part: part(), op },
-        Join::Pack { op: None, .. } if !format.is_plain() => {
-            Distribution::Everywhere("blocks of its result may be of several parts")
-        }
+        Join::Pack { op: None, .. } if !format.is_plain() => Distribution::Everywhere(
+            "elements of several parts meet in its result as it is stored, which they do not in csr",
+        ),
         Join::Shared { .. } | Join::Concatenate | Join::Pack { op: None, .. }
             if may_split(format) =>
         {
@@ -140,9 +142,14 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
 
 const BY_POSITIONS: &str =
     "its outermost loop is over positions of which no rank has those of whole rows";
+const BY_BLOCKS: &str =
+    "its outermost loop is over blocks of positions, in which rows of several ranks meet";
+const BY_SLICES: &str =
+    "its outermost loop is over positions of an operand that is sliced, or read twice";
 
-/// How a kernel runs whose outermost loop is over the positions of a level of an operand: each rank runs over those that
-/// it has, of whole rows. What parts of one process add up of a row is known, and is added up in the same way.
+/// Distributes a kernel whose outermost loop is over the positions of an operand. Each rank has whole rows of the operand
+/// and runs over their positions. Within its rows it begins parts where one process begins them, so that sums have
+/// the same bits.
 fn of_positions(
     program: &Program,
     kernel: &Kernel,
@@ -158,9 +165,14 @@ fn of_positions(
     let (mode, block) = cut_mode(format);
     let mut uses = distinct(&kernel.body);
     uses.retain(|other| other.tensor == access.tensor);
-    let is_own = uses.len() == 1 && may_split(format) && !is_rows(format) && block == 1;
-    if !is_own || access.is_sliced() || !partition.scale.is_plain() {
+    if uses.len() != 1 || access.is_sliced() {
+        return Distribution::Everywhere(BY_SLICES);
+    }
+    if !may_split(format) || is_rows(format) || block != 1 {
         return Distribution::Everywhere(BY_POSITIONS);
+    }
+    if !partition.scale.is_plain() {
+        return Distribution::Everywhere(BY_BLOCKS);
     }
     let var = access.indices[mode];
     let target = &program.tensors[kernel.result];

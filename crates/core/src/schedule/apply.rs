@@ -3,7 +3,7 @@
 use super::assemble::assemble;
 use super::bound::bound;
 use super::command::Command;
-use super::distribute::{communicate, distribute};
+use super::distribute::{communicate, distribute, restored};
 use super::divide::divide;
 use super::fuse::{fuse, unfused};
 use super::list::Schedule;
@@ -77,6 +77,7 @@ pub(super) fn apply_to(
         check_threads(&scheduler)?;
     }
     unfused(&mut scheduler);
+    restored(&mut scheduler);
     // What was chosen for loops of which the commands say nothing stays.
     let loops = scheduler.kernel().body.loops();
     for (var, tag) in chosen.into_iter().filter(|(var, _)| loops.contains(var)) {
@@ -205,7 +206,13 @@ fn meant(program: &Program, schedule: &Schedule) -> usize {
     let reads = |kernel: &Kernel| {
         let is_named =
             |a: &&Access| named.iter().any(|text| is_in(text, &program.tensors[a.tensor].name));
-        named.is_empty() || kernel.body.reads().iter().any(is_named)
+        let is_sent = |command: &Command| {
+            let result = program.tensors[kernel.result].name.as_str();
+            matches!(command, Command::Communicate { tensor, .. } if tensor == result)
+        };
+        named.is_empty()
+            || kernel.body.reads().iter().any(is_named)
+            || schedule.commands().any(is_sent)
     };
     let kernels = &program.kernels;
     let computes = |kernel: &Kernel| fits(kernel) && reads(kernel) && !copies(program, kernel);

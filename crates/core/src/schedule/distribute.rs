@@ -38,6 +38,27 @@ pub(super) fn distribute(
     Ok(())
 }
 
+/// Gives a loop that ranks share its variable back where nothing was made of the part's: the kernel is then the one
+/// without the command, in its loops and in what they are called.
+pub(super) fn restored(s: &mut Scheduler<'_>) {
+    let Some(ranks) = &s.kernel().cut.ranks else { return };
+    let part = ranks.inner;
+    let Some(&Relation::Same { of, bound: None }) = s.program.derived.relation(part) else {
+        return;
+    };
+    let body = &s.kernel().body;
+    let is_index = body.reads().iter().any(|access| access.indices.contains(&part))
+        || s.program.tensors.iter().any(|tensor| tensor.modes.contains(&part));
+    if is_index || !body.loops().contains(&part) {
+        return;
+    }
+    s.move_tag(of, part);
+    s.rewrite(|body| replaced(body, part, &|body| Stmt::forall(&[of], body)));
+    if let Some(ranks) = &mut s.kernel_mut().cut.ranks {
+        ranks.inner = of;
+    }
+}
+
 /// Ranks get what they need of every tensor before their part begins, so that there is nothing to do: other loops are
 /// refused.
 pub(super) fn communicate(
@@ -57,10 +78,12 @@ pub(super) fn communicate(
         let help = format!("name the loop over ranks, {}", ranks.outer);
         return Err(s.refuse(1, message, help));
     }
-    let is_read = kernel.body.reads().iter().any(|access| s.is_named(access.tensor, tensor));
-    if is_read || s.is_named(kernel.result, tensor) {
+    // Other kernels of the program may read it: a statement may have become several.
+    let reads = s.program.kernels.iter().flat_map(|kernel| kernel.body.reads());
+    let is_read = reads.into_iter().any(|access| s.is_named(access.tensor, tensor));
+    if is_read || s.is_named(kernel.result, s.own_name(tensor)) {
         return Ok(());
     }
-    let message = format!("the kernel neither reads nor computes {tensor}");
-    Err(s.refuse(0, message, "name an operand or the result of the kernel".to_owned()))
+    let message = format!("the program neither reads nor computes {tensor}");
+    Err(s.refuse(0, message, "name an operand, or the result of the loop".to_owned()))
 }
