@@ -5,7 +5,7 @@ use crate::failure::{Failure, invalid, suggested};
 use crate::introduction::introduction;
 use crate::lists::Readers;
 use crate::ranks::{Operands, Ranks, named};
-use crate::{inputs, json};
+use crate::{inputs, json, streams};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -24,6 +24,10 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let is_form = |form: &String| FileFormat::parse(form).is_none();
     let forms: Vec<String> = forms.into_iter().filter(is_form).collect();
     let formats = inputs::formats(&program, &texts)?;
+    let (_, grids) = inputs::placements(&program, &texts)?;
+    if args.ranks.is_none() {
+        tamis::dist::check_grid(None, &schedule, &grids, 1)?;
+    }
     let mut stages = vec![];
     for name in &args.emit {
         stages.push(Stage::parse(name).ok_or_else(|| {
@@ -87,9 +91,9 @@ fn forecast(
     if !stages.is_empty() && !stages.contains(&Stage::Comm) {
         return Err(invalid(&option, "comm alone tells of ranks", "write --emit comm"));
     }
-    if args.tensors.inputs.iter().any(|input| input.ends_with("=-")) {
-        let reason = "operands are read twice, standard input once";
-        return Err(invalid(&option, reason, "give files by -i"));
+    if let Some(file) = streams::first_read_once(&args.tensors.inputs) {
+        let reason = format!("operands are read twice, {file} once");
+        return Err(invalid(&option, &reason, "give files by -i"));
     }
     let network = args.network.as_deref().map(Network::parse).transpose()?;
     let dtype = inputs::datatype(&args.tensors)?;

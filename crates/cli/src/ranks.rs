@@ -4,7 +4,6 @@ use crate::args::RunArgs;
 use crate::failure::{Failure, invalid};
 use crate::{json, run, streams};
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Instant;
 use tamis::dist::{
     self, Communicator, Counted, Described, Distributed, Mpi, Placements, agree, on_threads, phase,
@@ -76,7 +75,7 @@ pub enum Operands {
 }
 
 impl Operands {
-    /// Operands on the ranks: those that are whole are split, and all lie where they are wanted.
+    /// Splits operands over the ranks, unless they are split already, and moves them where `placements` wants them.
     pub fn on(
         ranks: Ranks<'_>,
         all: Vec<(String, Operand)>,
@@ -96,12 +95,10 @@ impl Operands {
                 Operand::OfRanks(parts) => parts,
                 Operand::OnDisk(_) => unreachable!("ranks keep nothing on disk"),
             };
-            let parts = match placements.get(&name) {
-                Some(&placement) => {
-                    ranks.each(|comm, rank| phase(comm, || parts[rank].placed(comm, placement)))?
-                }
-                None => parts,
+            let lie = |comm: &dyn Communicator, rank: usize| {
+                phase(comm, || parts[rank].clone().placed_as(comm, &name, placements))
             };
+            let parts = ranks.each(lie)?;
             of_ranks.iter_mut().zip(parts).for_each(|(all, part)| all.push((name.clone(), part)));
         }
         match of_ranks.is_empty() {
@@ -211,20 +208,9 @@ fn check_alike(args: &RunArgs) -> Result<(), Failure> {
         let reason = "each rank would find other schedules fastest";
         return Err(invalid("--tune", reason, "tune in one process, and give the schedule by -s"));
     }
-    let file = |input: &String| {
-        input.split_once('=').map_or(input.as_str(), |(_, file)| file).trim().to_owned()
-    };
-    let is_standard = |file: &str| matches!(file, "-" | "/dev/stdin");
-    let mut files = args.tensors.inputs.iter().map(file);
-    if let Some(file) = files.find(|f| is_standard(f) || streams::is_read_once(Path::new(f))) {
-        let reason = match is_standard(&file) {
-            true => "standard input is of one rank",
-            false => "what is read once is of one rank",
-        };
-        let help = "give a file that every rank can read";
-        return Err(invalid(&format!("-i {file}"), reason, help));
-    }
-    Ok(())
+    let Some(file) = streams::first_read_once(&args.tensors.inputs) else { return Ok(()) };
+    let help = "give a file that every rank can read";
+    Err(invalid(&format!("-i {file}"), "what is read once is of one rank", help))
 }
 
 fn under_mpi(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {

@@ -40,6 +40,14 @@ pub fn is_read_once(path: &Path) -> bool {
     tamis_io::is_standard(path) || is_other()
 }
 
+/// The first file of some `-i`, each behind a name and `=` perhaps, that can be read only once.
+pub fn first_read_once(inputs: &[String]) -> Option<&str> {
+    let mut files = inputs
+        .iter()
+        .map(|input| input.split_once('=').map_or(&input[..], |(_, file)| file).trim());
+    files.find(|file| *file == "/dev/stdin" || is_read_once(Path::new(file)))
+}
+
 /// A file that can be read in parts.
 pub fn cut(path: &Path, options: &ReadOptions) -> Option<Cut> {
     if is_read_once(path) { None } else { Cut::open(path, options) }

@@ -178,6 +178,9 @@ fn operands_lie_as_formats_say() {
     };
     on_three(&["--grid", "x=4"], "grid x=4: the grid has 4 ranks, and there are 3");
     on_three(&["--grid", "x=1,y=3"], "grids of ranks have one dimension");
+    for grid in ["=3", "5 5=3", "x=", "x=three", "x=2=3", "x"] {
+        on_three(&["--grid", grid], "expected a name and a number of ranks");
+    }
     on_three(&["--grid", "x=3", "-f", "A=csr @ nz(y)"], "names a grid y");
     on_three(
         &["-f", "A=csr @ nz(y)", "-s", "distribute(i, io, ii, x)"],
@@ -190,6 +193,10 @@ fn operands_lie_as_formats_say() {
     on_three(&["-f", "A=csr @ cols(x)"], "cols(x) is no distribution");
     on_three(&["-f", "y=dense @ rows(x)"], "y is a result, and lies where ranks compute it");
     check(&[&program[..], &["--grid", "x=4"]].concat(), 2, "the grid has 4 ranks, and there is 1");
+    on_three(&["-f", "A=dok @ rows(x)"], "A: tensors stored as");
+    let number =
+        ["run", "y(i) = a * x(i)", "-f", "a=dense @ rows(x)", "-i", "a=2", "-g", "x=5:dense"];
+    check(&[&number[..], &["--ranks", "2"]].concat(), 0, "y: 5, 5 stored");
     let build = ["build", program[1], "-f", "A=csr @ rows(x)"];
     check(&build, 2, "libraries run in one process");
 }

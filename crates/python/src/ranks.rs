@@ -99,11 +99,7 @@ fn lying(
 ) -> Result<Vec<(String, Distributed)>, Diagnostic> {
     let lying = |(name, tensor): &(&str, &tamis::Tensor)| {
         let split = Distributed::split(mpi, tensor)?;
-        let placed = match placements.get(*name) {
-            Some(placement) => split.placed(mpi, *placement)?,
-            None => split,
-        };
-        Ok(((*name).to_owned(), placed))
+        Ok(((*name).to_owned(), split.placed_as(mpi, name, placements)?))
     };
     named.iter().map(lying).collect()
 }

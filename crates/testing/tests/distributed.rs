@@ -246,6 +246,8 @@ fn bytes_are_those_of_the_forecast() {
     let values = |k: u64| (0..n).map(|i| 1.0 / (1 + i % k) as f64).collect::<Vec<f64>>();
     let x = Tensor::dense(&[n], values(77)).unwrap();
     let (by_matrix, by_vector) = ([("A", &a)], [("A", &a), ("x", &x)]);
+    let listed = packed(&uneven(n), "dcsr");
+    let by_listed = [("A", &listed), ("x", &x)];
     let (even, positions) =
         ("distribute(i, io, ii, x)", "fuse(i, j, f); pos(f, p, A); distribute(p, po, pi, x)");
     for ranks in [2, 4, 8, 16] {
@@ -256,6 +258,8 @@ fn bytes_are_those_of_the_forecast() {
             scheduled("y(j) = A(i,j) * x(i)", schedule, &by_vector, ranks);
             scheduled("C(i,j) = A(i,k) * A(k,j)", schedule, &by_matrix, ranks);
         }
+        scheduled("y(j) = A(i,j) * x(i)", "", &by_listed, ranks);
+        scheduled("y(i) = A(i,j) * x(j)", even, &by_listed, ranks);
         scheduled("S(i,j) = A(i,j) * x(i) * x(j)", positions, &by_vector, ranks);
         scheduled("B(i,j) = A(j,i); s = B(i,j) * x(j)", "", &by_vector, ranks);
     }

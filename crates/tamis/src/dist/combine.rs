@@ -167,7 +167,7 @@ pub(super) fn begins(
     Some(begins)
 }
 
-/// The parts of each rank, those that begin in its interval, and where ranks begin then.
+/// Gives each part to the rank in whose interval it begins. `starts` becomes where the first part of each rank begins.
 pub(super) fn shared_out(
     begins: &[(u64, i64)],
     starts: &mut Vec<u64>,

@@ -37,7 +37,7 @@ impl Fetched {
 #[derive(Debug, Default)]
 pub(crate) struct Requests(Mutex<HashMap<(usize, usize), Arc<Request>>>);
 
-/// A request that was made, and those that came with it.
+/// What a rank asked of others, and what they asked of it in the same step.
 #[derive(Debug)]
 struct Request {
     /// A number that the ranks that made it together have in common, and no others.

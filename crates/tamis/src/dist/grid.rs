@@ -1,6 +1,6 @@
 //! The grid of ranks that schedules and formats name.
 
-use super::placement::{Placement, Placements};
+use super::placement::{Placement, Placements, is_name};
 use std::collections::BTreeSet;
 use tamis_core::notation::Program;
 use tamis_core::schedule::{Command, Schedule};
@@ -68,16 +68,18 @@ pub fn check_grid(
         };
     };
     let as_one = format!("write it as x={ranks}");
-    let Some((name, size)) = text.split_once('=') else {
-        return refuse(format!("grid {text}: expected a name and a number of ranks"), as_one);
-    };
     if text.contains(',') {
         return refuse(format!("grid {text}: grids of ranks have one dimension"), as_one);
     }
-    let (name, size) = (name.trim(), size.trim());
-    if size.parse() != Ok(ranks) {
+    let parts =
+        text.split_once('=').map(|(name, size)| (name.trim(), size.trim().parse::<usize>()));
+    let Some((name, Ok(size))) = parts.filter(|(name, _)| is_name(name)) else {
+        return refuse(format!("grid {text}: expected a name and a number of ranks"), as_one);
+    };
+    if size != ranks {
         let are = if ranks == 1 { "is 1" } else { &format!("are {ranks}") };
-        let message = format!("grid {text}: the grid has {size} ranks, and there {are}");
+        let has = if size == 1 { "1 rank".to_owned() } else { format!("{size} ranks") };
+        let message = format!("grid {text}: the grid has {has}, and there {are}");
         return refuse(message, "make them as many, or leave the grid out".to_owned());
     }
     match named.iter().find(|other| **other != name) {

@@ -45,6 +45,17 @@ pub struct Placed<'t> {
     pub grid: Option<&'t str>,
 }
 
+/// Whether a text may name a grid of ranks, or a loop.
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// What is told of the placement of an operand, with its name.
+pub(super) fn of_operand(name: &str, told: Diagnostic) -> Diagnostic {
+    Diagnostic { message: format!("{name}: {}", told.message), ..told }
+}
+
 impl Placement {
     /// Reads a format, and behind it and `@` where the tensor lies.
     ///
@@ -89,12 +100,14 @@ impl Placement {
                     Some(meant) => format!("did you mean {meant}?"),
                     None => format!("use one of {}", known.join(", ")),
                 };
-                return refuse(format!("{words} is no distribution"), &help);
+                let message = match words {
+                    "" => "nothing stands behind @".to_owned(),
+                    _ => format!("{words} is no distribution"),
+                };
+                return refuse(message, &help);
             }
         };
-        let is_name =
-            |name: &&str| name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
-        match grid.filter(is_name) {
+        match grid.filter(|name| is_name(name)) {
             Some(_) => Ok(Placed { format, placement: Some(placement), grid }),
             None => {
                 let message = format!("{word} takes the name of the grid of ranks");
@@ -114,7 +127,7 @@ impl Placement {
         ranks: usize,
         counts: impl FnOnce(usize) -> Result<Vec<u64>, Diagnostic>,
     ) -> Result<Option<(usize, Vec<u64>)>, Diagnostic> {
-        if self == Placement::Replicated {
+        if self == Placement::Replicated || dims.is_empty() {
             return Ok(None);
         }
         if !may_split(&storage.format) {
@@ -146,6 +159,22 @@ impl fmt::Display for Placement {
 }
 
 impl Distributed {
+    /// The tensor with its elements where they are wanted of an operand of this name, if that is said.
+    ///
+    /// # Errors
+    /// Those of [`Distributed::placed`], with the name.
+    pub fn placed_as(
+        self,
+        comm: &dyn Communicator,
+        name: &str,
+        placements: &Placements,
+    ) -> Result<Distributed, Diagnostic> {
+        match placements.get(name) {
+            Some(placement) => self.placed(comm, *placement).map_err(|told| of_operand(name, told)),
+            None => Ok(self),
+        }
+    }
+
     /// The same tensor with its elements where they are wanted.
     ///
     /// # Errors

@@ -86,12 +86,12 @@ impl Messages {
 }
 
 impl Fetches {
-    /// Those of a kernel, which knows the requests of its last run.
+    /// Fetches of a kernel: it knows the requests of its last run, and does not send them again.
     pub(super) fn remembered(ranks: usize) -> Fetches {
         Fetches { ranks, remembers: true, at: Cell::new(0), kinds: RefCell::default() }
     }
 
-    /// Those that are asked for each time.
+    /// Fetches whose requests are sent in each run.
     pub(super) fn unremembered(ranks: usize) -> Fetches {
         Fetches { remembers: false, ..Fetches::remembered(ranks) }
     }

@@ -55,6 +55,12 @@ impl Listed {
         (!range.is_empty()).then(|| self.sorted[range.start])
     }
 
+    /// The last one.
+    pub(super) fn last(&self, interval: Range<u64>) -> Option<u64> {
+        let range = self.range(&interval);
+        (!range.is_empty()).then(|| self.sorted[range.end - 1])
+    }
+
     /// The entries with needed coordinates, in order.
     fn needed(&self, list: &Coordinates, need: &[&Coords]) -> Vec<usize> {
         let mut found = match need[self.mode] {

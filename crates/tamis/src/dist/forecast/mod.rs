@@ -19,7 +19,7 @@ pub use table::Network;
 
 use crate::binding::Values;
 use crate::compiled_kind::CompiledKind;
-use crate::dist::placement::{Placement, Placements};
+use crate::dist::placement::{Placement, Placements, of_operand};
 use crate::dist::tensor::{Distributed, Held, Owners, counted};
 use crate::dist::work::{Given, Work};
 use crate::kernel::Kernel;
@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tamis_core::cin::Role;
 use tamis_core::plan::distribution::may_split;
-use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, TensorId};
 use tamis_runtime::Tensor;
 
@@ -134,9 +134,14 @@ impl Kernel {
         operands: &[(&str, &Tensor)],
         placements: &Placements,
     ) -> Result<Forecast, Diagnostic> {
-        let parts = operands
-            .iter()
-            .map(|(name, tensor)| Ok((*name, whole(tensor, ranks, placements.get(*name))?)));
+        if ranks == 0 {
+            let message = "there are no ranks to foretell anything of";
+            return Err(Diagnostic::new(Code::InvalidOption, message).help("use at least 1"));
+        }
+        let parts = operands.iter().map(|(name, tensor)| {
+            let part = whole(tensor, ranks, placements.get(*name));
+            Ok((*name, part.map_err(|told| of_operand(name, told))?))
+        });
         let parts = parts.collect::<Result<Vec<(&str, Distributed)>, Diagnostic>>()?;
         let given: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
         let mut values = Values::new();
@@ -191,13 +196,15 @@ fn whole(
     placement: Option<&Placement>,
 ) -> Result<Distributed, Diagnostic> {
     let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
-    if ranks == 1 || (placement.is_none() && !may_split(&storage.format)) {
-        return Ok(Distributed::everyone(tensor.clone()));
-    }
+    let placement = match placement {
+        Some(placement) => *placement,
+        None if may_split(&storage.format) => Placement::Nonzeros,
+        None => Placement::Replicated,
+    };
     let counts =
         |mode: usize| Ok(counted(&tensor.to_coordinates()?.crds()[mode], tensor.dims()[mode]));
-    let placement = placement.copied().unwrap_or(Placement::Nonzeros);
-    let Some((mode, starts)) = placement.starts((&dims, &storage), ranks, counts)? else {
+    let starts = placement.starts((&dims, &storage), ranks, counts)?;
+    let Some((mode, starts)) = starts.filter(|_| ranks > 1) else {
         return Ok(Distributed::everyone(tensor.clone()));
     };
     let owners = (Owners::Intervals { mode, starts }, 0);

@@ -5,6 +5,7 @@ use super::ledger::{Fetches, length};
 use crate::dist::combine::{begins, pieces, shared_out};
 use crate::dist::tensor::{Owners, own};
 use crate::dist::work::{Cut, Given, Work};
+use std::ops::Range;
 use tamis_core::level::Part as Array;
 use tamis_core::plan::distribution::cut_mode;
 use tamis_ir::diagnostic::Diagnostic;
@@ -18,8 +19,9 @@ struct Lead {
     total: u128,
     /// How much of it each rank knows of: all, or that of its part.
     own: Vec<u64>,
-    /// The first coordinate that each rank stores, where coordinates are listed and each rank has a part.
-    firsts: Option<Vec<Option<u64>>>,
+    /// The first coordinate that each rank stores, and how many entries its last one has, where coordinates are listed
+    /// and each rank has a part.
+    ends: Option<Vec<(Option<u64>, u64)>>,
     is_whole: bool,
 }
 
@@ -30,12 +32,13 @@ impl Lead {
             true => 0,
             false => self.own[..rank].iter().map(|&own| u128::from(own)).sum(),
         };
-        let (own, listed) = (u128::from(self.own[rank]), self.firsts.as_ref());
+        let own = u128::from(self.own[rank]);
+        let (first, last) = self.ends.as_ref().map_or((None, 0), |ends| ends[rank]);
         match work.checked_sub(before) {
             // The next after the last that a rank stores is of another.
-            Some(rest) if rest > own || (rest == own && listed.is_some() && rest > 0) => 1,
+            Some(rest) if rest > 0 && rest > own - u128::from(last) => 1,
             Some(rest) if rest > 0 => at.map_or(1, |at| length(at + 1)),
-            _ => listed.and_then(|firsts| firsts[rank]).map_or(1, |first| length(first + 1)),
+            _ => first.map_or(1, |first| length(first + 1)),
         }
     }
 }
@@ -107,7 +110,7 @@ impl Cast {
         for id in cut.leads() {
             let Some(is_whole) = cut.holds_all(id, values) else { return Ok(None) };
             let total = shares.work(id);
-            let mut lead = Lead { id, total, own: vec![], firsts: None, is_whole };
+            let mut lead = Lead { id, total, own: vec![], ends: None, is_whole };
             let value = id.and_then(|id| Some((id, values[id.index()].as_deref()?)));
             let Some((id, value)) = value.filter(|_| !is_whole) else {
                 lead.own = vec![total as u64; self.ledger.ranks];
@@ -117,9 +120,16 @@ impl Cast {
             let list = self.listed(id, value)?;
             let intervals = (0..self.ledger.ranks).map(|rank| own(&cut.starts, rank));
             lead.own = intervals.clone().map(|rows| list.count(rows) as u64).collect();
-            let levels = value.storage.format.levels();
-            if levels.first().is_some_and(|level| level.has(Array::Crd)) {
-                lead.firsts = Some(intervals.map(|rows| list.first(rows)).collect());
+            let outermost = value.storage.format.levels().first();
+            if let Some(level) = outermost.filter(|level| level.has(Array::Crd)) {
+                // Coordinates that are listed more than once have one entry each time.
+                let is_unique = level.kind.properties().unique;
+                let ends = |rows: Range<u64>| {
+                    let last = list.last(rows.clone());
+                    let count = last.map_or(0, |last| list.count(last..last + 1) as u64);
+                    (list.first(rows), if is_unique { count } else { count.min(1) })
+                };
+                lead.ends = Some(intervals.map(ends).collect());
             }
             leads.push(lead);
         }

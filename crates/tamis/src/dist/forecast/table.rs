@@ -64,8 +64,9 @@ impl Forecast {
     /// The forecast as text, with times if it is known how fast messages are.
     pub fn text(&self, network: Option<Network>) -> String {
         let (ranks, all, later) = (self.ranks, self.bytes(Run::First), self.bytes(Run::Later));
-        let mut out =
-            format!("{ranks} ranks send {all} bytes in a first run, {later} in later ones\n\n");
+        let send =
+            if ranks == 1 { "1 rank sends".to_owned() } else { format!("{ranks} ranks send") };
+        let mut out = format!("{send} {all} bytes in a first run, {later} in later ones\n\n");
         let mut rows = vec![self.header(network)];
         rows.extend(self.steps.iter().map(|step| self.row(step, network)));
         out += &aligned(&rows);
