@@ -126,8 +126,8 @@ impl Generator {
         rows.saturating_mul(each.min(row))
     }
 
-    /// The entries at some coordinates of the first mode, where there are so many for each: those that the whole has
-    /// there.
+    /// The entries in a range of rows, by a generator of so many entries per row. The whole tensor has the same
+    /// entries in these rows.
     pub fn rows(
         &self,
         name: &str,

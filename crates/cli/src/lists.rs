@@ -56,9 +56,9 @@ pub fn files(
 /// Who reads files.
 #[derive(Clone, Copy)]
 pub enum Readers<'r> {
-    /// Each rank its part of those that can be cut.
+    /// Ranks: each reads a part of a file that can be cut, and the whole of any other.
     Ranks(Ranks<'r>),
-    /// What keeps on disk those that are larger than memory.
+    /// A reader that keeps files on disk if they are larger than memory.
     Disk(&'r dyn Disk),
 }
 

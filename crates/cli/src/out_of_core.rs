@@ -17,7 +17,7 @@ use crate::run::{Request, SHOWN, print_first, print_head, writes_standard};
 use crate::streams::{self, Until};
 use crate::{inputs, json, lists, progress};
 use serde_json::json;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl Plan {
         if let Some(why) = refused(args, request) {
             return Ok(Err(why));
         }
-        let guess = Guess { request, is_sure: RefCell::new(true) };
+        let guess = Guess { request, is_sure: Cell::new(true) };
         let surveyed = operands_of(args, request, Readers::Disk(&guess))
             .and_then(|operands| compiled(request, &operands));
         match (surveyed.map(|tasks| tasks.pieces), guess.is_sure.into_inner()) {
@@ -161,7 +161,7 @@ fn own_memory() -> Result<Reservation, Diagnostic> {
 struct Guess<'g> {
     request: &'g Request,
     /// Whether they say all dimensions.
-    is_sure: RefCell<bool>,
+    is_sure: Cell<bool>,
 }
 
 impl Disk for Guess<'_> {
@@ -181,7 +181,7 @@ impl Disk for Guess<'_> {
         let dims = match said {
             Some(dims) => dims,
             None => {
-                self.is_sure.replace(self.is_sure.take() && own != order);
+                self.is_sure.set(self.is_sure.get() && own != order);
                 let parts = cut.bytes().div_ceil(1 << 16).max(1) as usize;
                 let first = cut.read(0, parts, Some(&Found::default()))?;
                 cut.dims(&first.found)

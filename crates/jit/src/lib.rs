@@ -56,8 +56,8 @@ pub fn compile(function: &ir::Function) -> Result<Code, Diagnostic> {
     with_effort(function, Wide::of(function, level)?, (level, Effort::of(function)))
 }
 
-/// Compiles the functions of a program. Those that a caller should not wait for are compiled quickly:
-/// large ones, and what is left of a large program.
+/// Compiles the functions of a program. Large functions are compiled with less effort, so that the caller does not
+/// wait long; in a large program, functions with few loops inside of each other, too.
 pub fn compile_all(functions: &[&ir::Function]) -> Result<Vec<Code>, Diagnostic> {
     let level = processor::level()?;
     with_wide(functions, wide(functions, level)?, level)
@@ -174,7 +174,7 @@ enum Effort {
 
 /// Statements and operators from which on a function is compiled quickly: some 15 ms of full effort.
 const LARGE: usize = 1500;
-/// Those of a program that are compiled with full effort, functions with the deepest loops first.
+/// How many statements and operators of a program are compiled with full effort: functions with the deepest loops first.
 const LARGE_PROGRAM: usize = 2 * LARGE;
 
 impl Effort {
