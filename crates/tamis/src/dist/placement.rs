@@ -264,7 +264,7 @@ mod tests {
             Err("nz takes the name of the grid of ranks".to_owned())
         );
         assert_eq!(read("csr @ colums(x)"), Err("colums(x) is no distribution".to_owned()));
-        assert_eq!(read("csr @"), Err(" is no distribution".to_owned()));
+        assert_eq!(read("csr @"), Err("nothing stands behind @".to_owned()));
         assert_eq!(
             read("csr @ blocks(i: x, j: y)"),
             Err("a tensor is cut by one mode, blocks by several".to_owned())
