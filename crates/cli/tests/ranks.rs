@@ -149,7 +149,7 @@ fn what_ranks_would_send_is_foretold() {
     check(&["--ranks", "4096", "--network", "10G,2us"], 0, "a first run takes about");
     check(&["--ranks", "0"], 2, "--ranks 0: so many ranks are not foretold");
     check(&["--ranks", "4", "--network", "10G"], 2, "expected bandwidth and latency");
-    check(&["--ranks", "4", "-s", "distribute(j, jo, ji, x)"], 2, "it is not the outermost loop");
+    check(&["--ranks", "4", "-s", "distribute(j, jo, ji, x)"], 2, "it is not the loop that is cut");
     let other = [&explain[..], &["--emit", "cin", "--ranks", "4"]].concat();
     support::check(&other, 2, "comm alone tells of ranks");
     check(&["--ranks", "4", "-s", "distribute(i, io, ii, x)"], 0, "A: elements");
