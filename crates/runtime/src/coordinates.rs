@@ -21,7 +21,7 @@ pub struct Coordinates {
     dims: Vec<u64>,
     crds: Vec<Vec<u64>>,
     vals: Values,
-    #[expect(dead_code, reason = "counts as long as it lives")]
+    /// Counts as long as the list lives.
     reservation: Reservation,
 }
 
@@ -89,6 +89,27 @@ impl Coordinates {
     /// The values.
     pub fn vals(&self) -> &Values {
         &self.vals
+    }
+
+    /// Adds the entries of another list of the same dimensions and type behind those of this one.
+    ///
+    /// # Errors
+    /// When the other list has other dimensions or another type, or both are beyond the memory limit.
+    pub fn append(&mut self, more: Coordinates) -> Result<(), Diagnostic> {
+        let (own, other) = (self.vals.datatype(), more.vals.datatype());
+        if (&self.dims, own) != (&more.dims, other) {
+            let message = format!(
+                "a list of {other} with dimensions {:?} is no continuation of one of {own} with {:?}",
+                more.dims, self.dims
+            );
+            let help = "append lists of one tensor";
+            return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
+        }
+        let bytes = bytes_of(&self.crds, &self.vals) + bytes_of(&more.crds, &more.vals);
+        self.reservation.resize(bytes, "a list of entries", budget::SMALLER_TENSOR)?;
+        self.crds.iter_mut().zip(more.crds).for_each(|(all, more)| all.extend(more));
+        self.vals.extend(more.vals);
+        Ok(())
     }
 
     /// Dimensions, coordinates and values, as [`Coordinates::new`] takes them.
