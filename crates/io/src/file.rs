@@ -5,7 +5,7 @@ use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode, Parsed};
 use crate::header::{FILL_MARK, File, FileFormat, Header, Layout, ReadOptions, WriteOptions};
 use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
-use crate::{frostt, matrix_market, npz, progress, rutherford_boeing, save};
+use crate::{folder, frostt, matrix_market, npz, progress, rutherford_boeing, save};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, BufRead, BufReader, Write};
@@ -14,8 +14,8 @@ use std::path::Path;
 use tamis_runtime::{Coordinates, nearest};
 
 /// Reads a tensor from a file: Matrix Market `.mtx`, Rutherford-Boeing `.rb` (also `.rua`, `.psa`,
-/// ...) or FROSTT `.tns`, each also gzipped, SciPy's `.npz`, or binsparse `.bsp.npz`. The path `-` is
-/// standard input.
+/// ...) or FROSTT `.tns`, each also gzipped, SciPy's `.npz`, or binsparse `.bsp.npz`; or from a
+/// [`Folder`](crate::Folder). The path `-` is standard input.
 ///
 /// # Errors
 /// When the file cannot be read, its format is unknown, or its content is not what its format
@@ -29,6 +29,9 @@ pub fn read(path: &Path) -> Result<File, FileError> {
 /// # Errors
 /// As those of [`read`].
 pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> {
+    if !is_standard(path) && path.is_dir() {
+        return folder::read_folder(path);
+    }
     let named = options.format.filter(|_| is_standard(path)).or(FileFormat::of(path));
     if named.is_none() && !is_standard(path) {
         return Err(unknown_format(path));
@@ -128,7 +131,8 @@ pub(crate) fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>
     Ok((Plain { file, size }, is_gzip, told))
 }
 
-/// Writes a tensor to a file in the format that its name tells, gzipped if it ends in `.gz`.
+/// Writes a tensor to a file in the format that its name tells, gzipped if it ends in `.gz`; to a
+/// [`Folder`](crate::Folder) of one part if it ends in `/`.
 ///
 /// The file appears under its name when it is complete; if writing fails, what was there stays.
 ///
@@ -139,21 +143,36 @@ pub fn write(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> Result<(), FileError> {
+    known_format(path, options.format)?;
+    progress::begin(None);
+    if folder::is_folder(path) {
+        let about = (coordinates.dims(), coordinates.vals().datatype());
+        return folder::write_folder(path, about, options.fill, |path, out| {
+            write_content(path, out, coordinates, options)
+        });
+    }
+    save::save(path, |out| write_content(path, out, coordinates, options))
+}
+
+/// Writes what a file of this name holds.
+pub(crate) fn write_content(
+    path: &Path,
+    out: &mut dyn Write,
+    coordinates: &Coordinates,
+    options: &WriteOptions,
+) -> Result<(), FileError> {
     let format = known_format(path, options.format)?;
     if options.layout == Layout::Array && format != FileFormat::MatrixMarket {
         let message = format!("{format} has no array layout");
         let help = "write a .mtx file, or only the stored entries";
         return Err(FileError::whole(FileErrorCode::Unsupported, path, message, help));
     }
-    progress::begin(None);
-    save::save(path, |out| {
-        if !is_gzip_name(path) {
-            return write_format(format, out, path, coordinates, options);
-        }
-        let mut encoder = GzEncoder::new(out, Compression::default());
-        write_format(format, &mut encoder, path, coordinates, options)?;
-        encoder.finish().map(drop).map_err(|error| save::not_writable(path, &error))
-    })
+    if !is_gzip_name(path) {
+        return write_format(format, out, path, coordinates, options);
+    }
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    write_format(format, &mut encoder, path, coordinates, options)?;
+    encoder.finish().map(drop).map_err(|error| save::not_writable(path, &error))
 }
 
 /// Whether a tensor of an order may be written to a file, in a format where it is standard output: what
@@ -171,7 +190,7 @@ pub fn check_writable(
         return Err(FileError::order(path, format, order));
     }
     npz::check_order(format, path, order)?;
-    save::check(path)
+    if folder::is_folder(path) { folder::check(path) } else { save::check(path) }
 }
 
 fn write_format(
@@ -200,7 +219,7 @@ fn known_format(path: &Path, given: Option<FileFormat>) -> Result<FileFormat, Fi
     given.or(FileFormat::of(path)).ok_or_else(|| unknown_format(path))
 }
 
-fn unknown_format(path: &Path) -> FileError {
+pub(crate) fn unknown_format(path: &Path) -> FileError {
     let whole = |message, help| FileError::whole(FileErrorCode::UnknownFormat, path, message, help);
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension {

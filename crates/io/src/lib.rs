@@ -22,6 +22,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `file` | reading and writing by name |
+//! | `folder` | tensors in folders of part files |
 //! | `parts` | text files that are read in parts |
 //! | `spill` | entries of a file that is larger than memory, on disk |
 //! | `streamed` | writing entries that come in parts |
@@ -45,6 +46,7 @@ mod counted;
 mod cursor;
 mod error;
 mod file;
+mod folder;
 mod frostt;
 mod header;
 mod lines;
@@ -65,6 +67,7 @@ mod triplets;
 
 pub use error::{FileError, FileErrorCode};
 pub use file::{check_writable, is_standard, read, read_with, write};
+pub use folder::{Folder, NewPart, PartFile, is_folder};
 pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry, WriteOptions};
 pub use matrix_market::{entries_written, read_matrix_market, write_matrix_market};

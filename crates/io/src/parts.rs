@@ -112,6 +112,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// A part of these entries.
+    pub(crate) fn new(coordinates: Coordinates, found: Found) -> Part {
+        Part { coordinates, found }
+    }
+
     /// The entries, with the dimensions and the type of the part.
     pub(crate) fn into_coordinates(self) -> Coordinates {
         self.coordinates

@@ -43,7 +43,7 @@ pub(crate) fn save<E: From<FileError>>(
 }
 
 /// Writes a file, until the caller asks for the end.
-fn fill<E: From<FileError>>(
+pub(crate) fn fill<E: From<FileError>>(
     file: File,
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -98,7 +98,9 @@ pub(crate) fn not_writable(path: &Path, error: &io::Error) -> FileError {
     let help = match error.kind() {
         io::ErrorKind::NotFound => "create the folder first",
         io::ErrorKind::PermissionDenied => "choose a folder that you may write to",
-        io::ErrorKind::IsADirectory => "name a file, not a folder",
+        io::ErrorKind::IsADirectory => {
+            "name a file, or end the name with / to write a folder of parts"
+        }
         io::ErrorKind::StorageFull => "free some space on the disk",
         _ => "choose another path",
     };

@@ -9,6 +9,7 @@
 
 use crate::error::{FileError, FileErrorCode};
 use crate::file::is_gzip_name;
+use crate::folder::{is_folder, write_folder};
 use crate::header::{FileFormat, WriteOptions};
 use crate::matrix_market::InParts;
 use crate::save::{beside, not_writable, save};
@@ -52,15 +53,27 @@ pub fn write_in_parts<E: From<FileError>>(
     options: &WriteOptions,
     parts: impl FnOnce(&mut dyn FnMut(&Coordinates) -> Result<(), FileError>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let refused = |error: io::Error| not_writable(path, &error);
-    save(path, |out| {
-        if !is_gzip_name(path) {
-            return text(path, out, (dims, datatype), options, parts);
-        }
-        let mut encoder = GzEncoder::new(out, Compression::default());
-        text(path, &mut encoder, (dims, datatype), options, parts)?;
-        Ok(encoder.finish().map(drop).map_err(refused)?)
-    })
+    if is_folder(path) {
+        return write_folder(path, (dims, datatype), options.fill, |path, out| {
+            content(path, out, (dims, datatype), options, parts)
+        });
+    }
+    save(path, |out| content(path, out, (dims, datatype), options, parts))
+}
+
+fn content<E: From<FileError>>(
+    path: &Path,
+    out: &mut dyn Write,
+    about: (&[u64], DataType),
+    options: &WriteOptions,
+    parts: impl FnOnce(&mut dyn FnMut(&Coordinates) -> Result<(), FileError>) -> Result<(), E>,
+) -> Result<(), E> {
+    if !is_gzip_name(path) {
+        return text(path, out, about, options, parts);
+    }
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    text(path, &mut encoder, about, options, parts)?;
+    Ok(encoder.finish().map(drop).map_err(|error| not_writable(path, &error))?)
 }
 
 fn text<E: From<FileError>>(
