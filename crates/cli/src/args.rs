@@ -93,7 +93,8 @@ pub struct RunArgs {
     /// What is known of tensors
     #[command(flatten)]
     pub tensors: TensorArgs,
-    /// Where to write a result, - for standard output; without it a summary is printed
+    /// Where to write a result: a file, a folder of a part from each rank (T=FOLDER.tns/), - for standard output;
+    /// without it a summary is printed
     #[arg(short = 'o', long = "output", value_name = "T=FILE")]
     pub outputs: Vec<String>,
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
@@ -140,8 +141,8 @@ pub struct TensorArgs {
     /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ replicated'; without a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
     pub formats: Vec<String>,
-    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), - for standard
-    /// input, or a number for a scalar
+    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), a folder of parts, - for
+    /// standard input, or a number for a scalar
     #[arg(short = 'i', long = "input", value_name = "T=FILE")]
     pub inputs: Vec<String>,
     /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7, dense, or 1000x1000:5/row for

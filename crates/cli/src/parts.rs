@@ -1,7 +1,9 @@
-//! Files that ranks read in parts: a range of bytes each, cut at lines.
+//! Files that ranks read in parts: a range of bytes each, cut at lines, or some files of a folder; and folders that they
+//! write together.
 //!
 //! ```text
 //! A.mtx, 2 ranks      rank 0: its first lines, rank 1: the others
+//! A.tns/              rank 0: the first files, rank 1: the others
 //! ```
 //!
 //! Ranks tell each other what they found, since what a file has to be concerns all of it. An error is the one that a
@@ -9,9 +11,12 @@
 
 use crate::streams;
 use std::path::Path;
-use tamis::dist::{Communicator, phase, same};
+use tamis::dist::{Communicator, Distributed, phase, same};
 use tamis::{Coordinates, Diagnostic};
-use tamis_io::{Cut, FileError, FileErrorCode, Found, Header, ReadOptions, changed};
+use tamis_io::{
+    Cut, FileError, FileErrorCode, Folder, Found, Header, PartFile, ReadOptions, WriteOptions,
+    changed,
+};
 
 /// What a rank has of a file.
 pub struct OfRank {
@@ -30,6 +35,9 @@ pub fn read(
     options: &ReadOptions,
 ) -> Result<Result<Option<OfRank>, FileError>, Diagnostic> {
     phase(comm, || {
+        if all_true(comm, !tamis_io::is_standard(path) && path.is_dir())? {
+            return of_folder(comm, path);
+        }
         let cut = streams::cut(path, options);
         let told =
             cut.as_ref().map_or(String::new(), |cut| format!("{:?} {}", cut.header(), cut.bytes()));
@@ -38,31 +46,73 @@ pub fn read(
         }
         let Some(cut) = cut else { return Ok(Ok(None)) };
         same(comm, &format!("the file {}", path.display()), told.as_bytes())?;
-        Reading { comm, path, cut }.part()
+        Together { comm, path }.part(&cut)
     })
 }
 
-struct Reading<'r> {
-    comm: &'r dyn Communicator,
-    path: &'r Path,
-    cut: Cut,
+/// Reads this rank's parts of a folder.
+fn of_folder(
+    comm: &dyn Communicator,
+    path: &Path,
+) -> Result<Result<Option<OfRank>, FileError>, Diagnostic> {
+    let together = Together { comm, path };
+    let folder = match together.agreed(Folder::open(path))? {
+        Ok(folder) => folder,
+        Err(error) => return Ok(Err(error)),
+    };
+    same(comm, &format!("the folder {}", path.display()), format!("{folder:?}").as_bytes())?;
+    let own = match together.agreed(folder.read(comm.rank(), comm.ranks()))? {
+        Ok(own) => own,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut found = Found::default();
+    own.iter().for_each(|part| found.join(&part.found));
+    let (_, all) = together.joined(&found)?;
+    let list = match together.agreed(folder.finished(own, &all))? {
+        Ok(list) => list,
+        Err(error) => return Ok(Err(error)),
+    };
+    let entries = together.sum(list.vals().len() as u64)?;
+    let header = folder.header(entries as usize);
+    Ok(Ok(Some(OfRank { list, entries, header })))
 }
 
-impl Reading<'_> {
-    fn part(&self) -> Result<Result<Option<OfRank>, FileError>, Diagnostic> {
+/// Writes a folder of a part of each rank, with these options for each and this fill value of all. Every rank gets the same
+/// error.
+pub fn write(
+    comm: &dyn Communicator,
+    path: &Path,
+    tensor: &Distributed,
+    options: &WriteOptions,
+) -> Result<Result<(), FileError>, Diagnostic> {
+    phase(comm, || Together { comm, path }.write(tensor, options))
+}
+
+/// Whether something holds on every rank.
+fn all_true(comm: &dyn Communicator, own: bool) -> Result<bool, Diagnostic> {
+    Ok(comm.all_gather(&[u8::from(own)])?.iter().all(|of_rank| *of_rank == [1]))
+}
+
+/// A file or folder that ranks read or write together.
+struct Together<'r> {
+    comm: &'r dyn Communicator,
+    path: &'r Path,
+}
+
+impl Together<'_> {
+    fn part(&self, cut: &Cut) -> Result<Result<Option<OfRank>, FileError>, Diagnostic> {
         let (rank, ranks) = (self.comm.rank(), self.comm.ranks());
-        let counted = match self.cut.needs_before() {
-            true => match self.agreed(self.cut.count(rank, ranks))? {
+        let counted = match cut.needs_before() {
+            true => match self.agreed(cut.count(rank, ranks))? {
                 Ok(own) => Some(self.joined(&own)?.0),
                 Err(error) => return Ok(Err(error)),
             },
             false => None,
         };
-        let read = self.cut.read(rank, ranks, counted.as_ref());
+        let read = cut.read(rank, ranks, counted.as_ref());
         let found = read.as_ref().map(|part| part.found.clone()).unwrap_or_default();
         let (before, all) = self.joined(&found)?;
-        let failed = self.comm.all_gather(&[u8::from(read.is_err())])?;
-        let is_good = failed.iter().all(|failed| *failed == [0]) && self.cut.is_sound(&all);
+        let is_good = all_true(self.comm, read.is_ok())? && cut.is_sound(&all);
         let part = match read {
             Ok(part) if is_good => part,
             _ => {
@@ -70,19 +120,68 @@ impl Reading<'_> {
                 let before = Found { marks: all.marks, ..before };
                 let again = match read {
                     Err(error) if error.code == FileErrorCode::TooLarge => Err(error),
-                    _ => self.cut.read(rank, ranks, Some(&before)).map(drop),
+                    _ => cut.read(rank, ranks, Some(&before)).map(drop),
                 };
                 let outcome = self.agreed(again)?;
                 return Ok(Err(outcome.err().unwrap_or_else(|| changed(self.path))));
             }
         };
-        if self.cut.is_two_sided(&all) {
+        if cut.is_two_sided(&all) {
             return Ok(Ok(None));
         }
-        let entries = self.gathered(&[part.entries()])?.iter().map(|of_rank| of_rank[0]).sum();
-        let header = self.cut.header();
-        let list = self.agreed(self.cut.finished(part, &all))?;
+        let entries = self.sum(part.entries())?;
+        let header = cut.header();
+        let list = self.agreed(cut.finished(part, &all))?;
         Ok(list.map(|list| Some(OfRank { list, entries, header })))
+    }
+
+    fn write(
+        &self,
+        tensor: &Distributed,
+        options: &WriteOptions,
+    ) -> Result<Result<(), FileError>, Diagnostic> {
+        let Together { comm, path } = self;
+        let is_first = comm.rank() == 0;
+        let id = match self.agreed(if is_first { Folder::create(path) } else { Ok(0) })? {
+            Ok(id) => self.gathered(&[id])?[0][0],
+            Err(error) => return Ok(Err(error)),
+        };
+        let list = tensor.entries(*comm)?;
+        let part = match self.agreed(Folder::part(path, (id, comm.rank()), &list, options))? {
+            Ok(part) => part,
+            Err(error) => return Ok(Err(error)),
+        };
+        let own = part.publish();
+        let listed =
+            own.as_ref().map_or(String::new(), |part| format!("{} {}", part.bytes, part.file));
+        let outcome = match self.agreed(own.clone().map(drop))? {
+            Ok(()) => self.listed(tensor, &listed),
+            Err(error) => Ok(Err(error)),
+        };
+        if let (false, Ok(part)) = (matches!(outcome, Ok(Ok(()))), own) {
+            // The folder holds what it held before.
+            let _ = std::fs::remove_file(path.join(part.file));
+        }
+        outcome
+    }
+
+    /// Lists the parts of all ranks in the manifest.
+    fn listed(&self, tensor: &Distributed, own: &str) -> Result<Result<(), FileError>, Diagnostic> {
+        let part = |told: Vec<u8>| {
+            let told = String::from_utf8_lossy(&told).into_owned();
+            let (bytes, file) = told.split_once(' ')?;
+            Some(PartFile { file: file.to_owned(), bytes: bytes.parse().ok()? })
+        };
+        let parts = self.comm.all_gather(own.as_bytes())?.into_iter().filter_map(part).collect();
+        let storage = tensor.storage();
+        let folder = Folder {
+            path: self.path.to_owned(),
+            dims: tensor.dims().to_vec(),
+            datatype: storage.datatype,
+            fill: Some(storage.fill).filter(|fill| !fill.is_zero()),
+            parts,
+        };
+        self.agreed(if self.comm.rank() == 0 { folder.write() } else { Ok(()) })
     }
 
     /// What was found before this rank's part, and in all parts.
@@ -100,6 +199,11 @@ impl Reading<'_> {
         Ok((before, all))
     }
 
+    /// The sum of a number of each rank.
+    fn sum(&self, own: u64) -> Result<u64, Diagnostic> {
+        Ok(self.gathered(&[own])?.iter().map(|of_rank| of_rank[0]).sum())
+    }
+
     /// Numbers of each rank.
     fn gathered(&self, own: &[u64]) -> Result<Vec<Vec<u64>>, Diagnostic> {
         let own: Vec<u8> = own.iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -114,24 +218,25 @@ impl Reading<'_> {
         let all = self.comm.all_gather(told.as_bytes())?;
         let first = all.iter().find(|told| !told.is_empty());
         let Some(first) = first else { return Ok(own) };
-        Ok(Err(error(&String::from_utf8_lossy(first), self.path)))
+        Ok(Err(error(&String::from_utf8_lossy(first))))
     }
 }
 
 /// An error as text.
 fn written(error: &FileError) -> String {
-    let FileError { code, line, column, message, help, .. } = error;
-    serde_json::json!([code.name(), line, column, message, help]).to_string()
+    let FileError { code, path, line, column, message, help } = error;
+    serde_json::json!([code.name(), line, column, message, help, path.to_string_lossy()])
+        .to_string()
 }
 
 /// The error that a text is of.
-fn error(text: &str, path: &Path) -> FileError {
+fn error(text: &str) -> FileError {
     let told: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     let text = |at: usize| told[at].as_str().unwrap_or_default().to_owned();
     let code = FileErrorCode::ALL.into_iter().find(|code| code.name() == text(0));
     FileError {
         code: code.unwrap_or(FileErrorCode::NotReadable),
-        path: path.to_path_buf(),
+        path: text(5).into(),
         line: told[1].as_u64(),
         column: told[2].as_u64(),
         message: text(3),

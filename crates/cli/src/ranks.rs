@@ -4,13 +4,13 @@ use crate::args::RunArgs;
 use crate::failure::{Failure, invalid};
 use crate::{json, run, streams};
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::time::Instant;
 use tamis::dist::{
-    self, Communicator, Counted, Described, Distributed, Mpi, Placements, agree, on_threads, phase,
-    same,
+    Communicator, Counted, Described, Distributed, Mpi, Placements, agree, on_threads, phase, same,
 };
 use tamis::notation::Program;
-use tamis::{Code, Diagnostic, Kernel, Options, Results, Tensor};
+use tamis::{Code, Diagnostic, Kernel, Options, Storage, Tensor};
 
 /// More threads as ranks are of no use.
 const MOST_THREADS: usize = 256;
@@ -133,17 +133,25 @@ impl Operands {
         }
     }
 
-    /// Runs a kernel; the results are whole.
-    pub fn run(&self, ranks: Ranks<'_>, kernel: &Kernel) -> Result<Ran, Diagnostic> {
+    /// Runs a kernel. Results that go to folders stay on the ranks; others are whole.
+    pub fn run(
+        &self,
+        ranks: Ranks<'_>,
+        kernel: &Kernel,
+        outputs: &[(String, PathBuf)],
+    ) -> Result<Ran, Diagnostic> {
         match self {
             Operands::Whole(all) => {
                 let start = Instant::now();
                 let results = kernel.run(&named(all))?;
-                Ok(Ran { results, seconds: start.elapsed().as_secs_f64(), sent: None })
+                let seconds = start.elapsed().as_secs_f64();
+                let results = results.into_iter().map(|(name, t)| (name, Outcome::Whole(t)));
+                Ok(Ran { results: results.collect(), seconds, sent: None })
             }
             Operands::OfRanks(all) => {
-                let ran = ranks.each(|comm, rank| distributed(comm, kernel, &named(&all[rank])))?;
-                Ok(ran.into_iter().next().expect("there is a rank"))
+                let ran = ranks
+                    .each(|comm, rank| distributed(comm, kernel, &named(&all[rank]), outputs))?;
+                Ok(ran.into_iter().reduce(Ran::joined).expect("there is a rank"))
             }
         }
     }
@@ -154,19 +162,54 @@ pub fn named<T>(all: &[(String, T)]) -> Vec<(&str, &T)> {
     all.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect()
 }
 
+/// A result.
+pub enum Outcome {
+    /// All of it.
+    Whole(Tensor),
+    /// What each rank of this process has.
+    OfRanks(Vec<Distributed>),
+}
+
+impl Outcome {
+    /// How it is stored.
+    pub fn storage(&self) -> &Storage {
+        match self {
+            Outcome::Whole(tensor) => tensor.storage(),
+            Outcome::OfRanks(parts) => parts[0].storage(),
+        }
+    }
+}
+
+/// Results by name.
+pub type Outcomes = Vec<(String, Outcome)>;
+
 /// What a run gave.
 pub struct Ran {
-    pub results: Results,
+    /// The results.
+    pub results: Outcomes,
     /// How long it took, without cutting operands and gathering results.
     pub seconds: f64,
     /// How many ranks there were, and how many bytes they sent each other meanwhile.
     pub sent: Option<(usize, u64)>,
 }
 
+impl Ran {
+    /// With what another rank of this process has.
+    fn joined(mut self, other: Ran) -> Ran {
+        for ((_, all), (_, other)) in self.results.iter_mut().zip(other.results) {
+            if let (Outcome::OfRanks(all), Outcome::OfRanks(other)) = (all, other) {
+                all.extend(other);
+            }
+        }
+        self
+    }
+}
+
 fn distributed(
     comm: &dyn Communicator,
     kernel: &Kernel,
     operands: &[(&str, &Distributed)],
+    outputs: &[(String, PathBuf)],
 ) -> Result<Ran, Diagnostic> {
     phase(comm, || {
         let counted = Counted::new(comm);
@@ -178,7 +221,14 @@ fn distributed(
         let sent =
             sent.iter().map(|bytes| bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
         let sent = Some((comm.ranks(), sent.sum()));
-        Ok(Ran { results: dist::gathered(comm, &results)?, seconds, sent })
+        let to_folder =
+            |name: &str| outputs.iter().any(|(n, path)| n == name && tamis_io::is_folder(path));
+        let outcome = |(name, part): (String, Distributed)| match to_folder(&name) {
+            true => Ok((name, Outcome::OfRanks(vec![part]))),
+            false => Ok((name, Outcome::Whole(part.gather(comm)?))),
+        };
+        let results = results.into_iter().map(outcome).collect::<Result<_, Diagnostic>>()?;
+        Ok(Ran { results, seconds, sent })
     })
 }
 
@@ -224,7 +274,9 @@ fn under_mpi(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         same(&mpi, "the command line", arguments.join("\0").as_bytes())?;
         let mut own = || {
             check_alike(args)?;
-            let outputs = if is_first { args.outputs.clone() } else { vec![] };
+            let mut outputs = args.outputs.clone();
+            // Others write their parts of folders.
+            outputs.retain(|output| is_first || output.ends_with('/'));
             run::run(&RunArgs { outputs, ..args.clone() }, Ranks::Mpi(&mpi), out)
         };
         own().map_err(|error| {

@@ -5,21 +5,21 @@ use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
 use crate::lists::Readers;
 use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
-use crate::ranks::{Operand, Operands, Ranks, named};
+use crate::ranks::{Operand, Operands, Outcome, Outcomes, Ranks, named};
 use crate::streams::{self, Until};
-use crate::{inputs, json, out_of_core, progress};
+use crate::{inputs, json, out_of_core, parts, progress};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis::dist::{self, Placements};
+use tamis::dist::{self, Communicator, Placements};
 use tamis::notation::Program;
 use tamis::{
     Backend, Code, Coordinates, Diagnostic, FormatSpec, Kernel, Options, Scalar, Schedule, Storage,
     Tensor, Tuned, budget,
 };
-use tamis_io::{FileFormat, WriteOptions};
+use tamis_io::{FileError, FileFormat, WriteOptions};
 
 /// Runs the command; where operands are larger than the memory that an option says, part by part.
 pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), Failure> {
@@ -132,8 +132,8 @@ fn whole(
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;
-    let (results, runs) = runs(&kernel, ranks, &operands, args.time)?;
-    write(&results, &outputs, inputs::standard_format(&args.tensors.formats))?;
+    let (results, runs) = runs(&kernel, ranks, (&operands, &outputs), args.time)?;
+    write(ranks, &results, &outputs, inputs::standard_format(&args.tensors.formats))?;
     let schedule = options.schedule.to_string();
     let report = Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings };
     match args.json {
@@ -183,24 +183,34 @@ fn compiled(
     Ok((kernel, start.elapsed().as_secs_f64() * 1e3))
 }
 
-/// Writes results to their files.
+/// Writes results to their files and folders.
 fn write(
-    results: &[(String, Tensor)],
+    ranks: Ranks<'_>,
+    results: &[(String, Outcome)],
     outputs: &[(String, PathBuf)],
     standard: Option<FileFormat>,
 ) -> Result<(), Failure> {
     for (name, path) in outputs {
-        let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
+        let Some((_, result)) = results.iter().find(|(n, _)| n == name) else { continue };
         let is_standard = tamis_io::is_standard(path);
         let format = if is_standard { standard } else { FileFormat::of(path) };
         let says_fill = format != Some(FileFormat::RutherfordBoeing);
-        let fill = Some(tensor.storage().fill).filter(|fill| !fill.is_zero() && says_fill);
+        let fill = Some(result.storage().fill).filter(|fill| !fill.is_zero() && says_fill);
         let options = WriteOptions { format: standard, fill, ..WriteOptions::default() };
-        let list = match fill {
-            None => entries(tensor)?,
-            Some(_) => tensor.to_coordinates()?,
-        };
-        progress::write(path, &list, &options)?;
+        match (result, fill) {
+            (Outcome::Whole(tensor), None) => progress::write(path, &entries(tensor)?, &options)?,
+            (Outcome::Whole(tensor), Some(_)) => {
+                progress::write(path, &tensor.to_coordinates()?, &options)?;
+            }
+            (Outcome::OfRanks(of_ranks), _) => {
+                let _writing = progress::stage(format!("writing {}", path.display()));
+                let write = |comm: &dyn Communicator, rank: usize| {
+                    parts::write(comm, path, &of_ranks[rank], &options)
+                };
+                let written = ranks.each(write)?;
+                written.into_iter().collect::<Result<(), FileError>>()?;
+            }
+        }
     }
     Ok(())
 }
@@ -211,9 +221,6 @@ fn note_host(kernel: &Kernel, backend: Backend) {
         tamis::explain::on_host(&kernel.compiled().functions).iter().for_each(|host| note(host));
     }
 }
-
-/// Results by name.
-type Named = tamis::Results;
 
 /// A run: how long it took, and the backend whose code ran.
 struct Run {
@@ -227,18 +234,18 @@ struct Run {
 fn runs(
     kernel: &Kernel,
     ranks: Ranks<'_>,
-    operands: &Operands,
+    (operands, outputs): (&Operands, &[(String, PathBuf)]),
     count: usize,
-) -> Result<(Named, Vec<Run>), Failure> {
+) -> Result<(Outcomes, Vec<Run>), Failure> {
     let mut runs = vec![];
-    let mut results = Named::default();
+    let mut results = vec![];
     for run in 1..=count {
         let _computing = progress::stage(match count {
             1 => "computing".to_owned(),
             runs => format!("computing, run {run} of {runs}"),
         });
         drop(std::mem::take(&mut results));
-        let ran = operands.run(ranks, kernel)?;
+        let ran = operands.run(ranks, kernel, outputs)?;
         results = ran.results;
         runs.push(Run { seconds: ran.seconds, ran_on: kernel.ran_on(), sent: ran.sent });
     }
@@ -291,10 +298,13 @@ impl Report {
         out: &mut dyn Write,
         kernel: &Kernel,
         operands: &Operands,
-        results: &[(String, Tensor)],
+        results: &[(String, Outcome)],
     ) -> io::Result<()> {
         let ran_on = |run: &Run| run.ran_on.unwrap_or(self.backend).name();
-        let results = results.iter().map(|(name, tensor)| json::tensor(name, tensor));
+        let results = results.iter().map(|(name, result)| match result {
+            Outcome::Whole(tensor) => json::tensor(name, tensor),
+            Outcome::OfRanks(parts) => json::distributed(name, &parts[0]),
+        });
         let seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         let object = json!({
             "results": results.collect::<Vec<_>>(),
@@ -318,14 +328,19 @@ impl Report {
     fn summary(
         &self,
         out: &mut dyn Write,
-        results: &[(String, Tensor)],
+        results: &[(String, Outcome)],
         outputs: &[(String, PathBuf)],
     ) -> io::Result<()> {
-        for (name, tensor) in results {
-            print_head(out, name, tensor.dims(), (tensor.nnz(), tensor.storage()))?;
-            match outputs.iter().find(|(n, _)| n == name) {
-                Some((_, path)) => writeln!(out, "  written to {}", path.display())?,
-                None => print_entries(out, tensor)?,
+        for (name, result) in results {
+            let (dims, stored) = match result {
+                Outcome::Whole(tensor) => (tensor.dims(), tensor.nnz()),
+                Outcome::OfRanks(parts) => (parts[0].dims(), parts[0].stored()),
+            };
+            print_head(out, name, dims, (stored, result.storage()))?;
+            match (outputs.iter().find(|(n, _)| n == name), result) {
+                (Some((_, path)), _) => writeln!(out, "  written to {}", path.display())?,
+                (None, Outcome::Whole(tensor)) => print_entries(out, tensor)?,
+                (None, Outcome::OfRanks(_)) => unreachable!("parts go to folders"),
             }
         }
         let mut sorted: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
@@ -433,7 +448,7 @@ fn outputs(program: &Program, args: &RunArgs) -> Result<Vec<(String, PathBuf)>, 
             return Err(invalid(
                 &format!("-o {text}"),
                 "the file format is unknown",
-                "end the name in .tns, .mtx or .rb, with or without .gz, .npz or .bsp.npz",
+                "end the name in .tns, .mtx or .rb, with or without .gz, .npz or .bsp.npz; in .tns/ and so on for a folder",
             ));
         }
         // Spelled another way, it is the same file still.

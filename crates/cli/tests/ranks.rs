@@ -48,6 +48,35 @@ fn the_first_rank_writes() {
 }
 
 #[test]
+fn each_rank_writes_its_part_of_a_folder() {
+    let program = "y(i) = A(i,j) * x(j); C(i,j) = A(i,k) * A(k,j); s = y(i) * y(i)";
+    let run = ["run", program, "-g", "A=90x90:5/row:7", "-g", "x=dense", "-f", "C=csc"];
+    let to = |name: &str, file: &str| format!("{name}={}", scratch(file).display());
+    for extension in ["tns", "mtx.gz", "npz"] {
+        let (y, c, s) = (format!("y.{extension}/"), format!("C.{extension}/"), "s.tns/");
+        let outputs = ["-o", &to("y", &y), "-o", &to("C", &c), "-o", &to("s", s), "--ranks", "3"];
+        let told = summary(&[&run[..], &outputs].concat());
+        assert!(told.contains("y: 90, 90 stored, dense\n  written to"), "{told}");
+        let parts = fs::read_dir(scratch(&c)).unwrap().count();
+        assert_eq!(parts, 4, "a part of each of 3 ranks, and the manifest");
+        // Read by one process, and by another number of ranks.
+        let read = ["run", "d(i,j) = C(i,j) * y(i)", "-i", &to("C", &c), "-i", &to("y", &y)];
+        let direct =
+            ["run", "C(i,j) = A(i,k) * A(k,j); y(i) = A(i,j) * x(j); d(i,j) = C(i,j) * y(i)"];
+        let of_d = |text: String| text[text.find("d: ").unwrap()..].to_owned();
+        let direct = of_d(summary(&[&direct, &run[2..]].concat()));
+        assert_eq!(of_d(summary(&read)), direct);
+        assert_eq!(of_d(summary(&[&read[..], &["--ranks", "2"]].concat())), direct);
+    }
+    let nowhere = ["run", "y(i) = 2 * x(i)", "-g", "x=5:dense", "-o", "y=/nowhere/y.tns/"];
+    check(&[&nowhere[..], &["--ranks", "3"]].concat(), 1, "create the folder first");
+    let manifest = scratch("y.tns/manifest.json");
+    fs::write(&manifest, "[]").unwrap();
+    let read = ["run", "z(i) = 2 * y(i)", "-i", &to("y", "y.tns")];
+    check(&[&read[..], &["--ranks", "3"]].concat(), 1, "manifest.json: a manifest of version 1");
+}
+
+#[test]
 fn what_cannot_be_is_refused_once() {
     let run = ["run", "y(i) = 2 * x(i)", "-g", "x=5:dense"];
     check(&[&run[..], &["--ranks", "0"]].concat(), 2, "--ranks 0: there is nothing to run on");

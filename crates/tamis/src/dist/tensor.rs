@@ -210,6 +210,33 @@ impl Distributed {
         }
     }
 
+    /// The entries of this rank's part. Of a tensor that every rank has, the first rank gives all and the others none, so
+    /// that those of all ranks are the whole.
+    ///
+    /// # Errors
+    /// When they do not fit in memory, or the part was made on another communicator.
+    pub fn entries(&self, comm: &dyn Communicator) -> Result<Coordinates, Diagnostic> {
+        self.check_on(comm)?;
+        match (&self.part, &self.owners) {
+            (Held::Entries(list), _) => Ok(list.clone()),
+            (Held::Whole(tensor), _) if comm.rank() == 0 => tensor.to_coordinates(),
+            (Held::Rows(rows), Owners::Intervals { mode, starts }) if !rows.is_empty() => {
+                let interval = own(starts, comm.rank());
+                let mut dims = self.dims.clone();
+                dims[*mode] = interval.end - interval.start;
+                let pieces = [(0, rows.as_bytes())].into_iter();
+                let list = of_rows(&dims, &self.storage, pieces)?.to_coordinates()?;
+                let (_, mut crds, vals) = list.into_parts();
+                crds[*mode].iter_mut().for_each(|at| *at += interval.start);
+                Coordinates::new(self.dims.clone(), crds, vals)
+            }
+            _ => {
+                let none = Values::empty(self.storage.datatype);
+                Coordinates::new(self.dims.clone(), vec![vec![]; self.dims.len()], none)
+            }
+        }
+    }
+
     /// A tensor of these parts.
     pub(super) fn new(
         (dims, storage): (Vec<u64>, Storage),
