@@ -120,7 +120,7 @@ pub struct RunArgs {
     /// part by part, where their outermost loop can be cut
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
-    /// Run so many times and report each
+    /// Run so many times and report the median; --json has each
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub time: usize,
     /// Time the ways to run the loops that the compiler weighed, keep the fastest, and remember it
@@ -138,7 +138,8 @@ pub struct RunArgs {
 #[derive(Args, Clone)]
 pub struct TensorArgs {
     /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; where an
-    /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ replicated'; without a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
+    /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ replicated'; without a tensor, the format of what goes through - (mtx, rb, tns, npz or
+    /// bsp); first bytes tell that of the input, but for rb
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
     pub formats: Vec<String>,
     /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), a folder of parts, - for
@@ -244,23 +245,20 @@ pub struct ConvertArgs {
     pub input: PathBuf,
     /// The file to write, or - for standard output
     pub output: PathBuf,
-    /// The format of -; where both sides are, of the output, if the first bytes tell that of the input (mtx, npz, bsp)
+    /// The format of -; where both sides are, of the output: the first bytes tell that of the input, but for rb
     #[arg(long, value_name = "FORMAT", value_parser = Names::of_file_formats())]
     pub format: Option<String>,
     /// Write both triangles of a symmetric matrix, and the ones of a pattern
     #[arg(long)]
     pub expand: bool,
+    /// Leave out entries that are 0, or the fill value of the file
+    #[arg(long)]
+    pub drop_zeros: bool,
     /// Pack the tensor in this format in between, whichever it is: entries come out in its order,
     /// duplicates are summed unless it keeps them, integers and fractions are checked to fit, and
     /// elements that it adds (blocks, diagonals, dense) are written as zeros; implies --expand
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
-    /// Run on the processes that MPI started, as in mpiexec -n 4 tamis run .. --mpi; results have the bits of one
-    #[arg(long)]
-    pub mpi: bool,
-    /// Run on so many ranks that are threads of this process: what --mpi does, to be tried at home
-    #[arg(long, value_name = "N")]
-    pub ranks: Option<usize>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
     /// letter K M G T; without it what is free
     #[arg(long, value_name = "SIZE")]

@@ -18,6 +18,9 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let known = if both { None } else { format };
     let options = ReadOptions { format: known, otherwise: format, ..ReadOptions::default() };
     let File { coordinates: mut list, header } = progress::read(&args.input, &options)?;
+    if args.drop_zeros {
+        list = without(&list, header.fill)?;
+    }
     if let Some(text) = &args.to {
         let storage = storage(&list, text, header.fill)?;
         check_fill(&list, text, header.fill, &storage)?;
@@ -38,6 +41,18 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     };
     writeln!(out, "{entries} written to {}", args.output.display())?;
     Ok(())
+}
+
+/// The entries that have another value than what stands for all others.
+fn without(list: &Coordinates, fill: Option<Scalar>) -> Result<Coordinates, Failure> {
+    let vals = list.vals();
+    let is_kept = |&n: &usize| match fill {
+        // By its text, so that NaN is itself.
+        Some(fill) => vals.get(n).to_string() != fill.to_string(),
+        None => !vals.get(n).is_zero(),
+    };
+    let kept: Vec<usize> = (0..vals.len()).filter(is_kept).collect();
+    Ok(list.picked(&kept)?)
 }
 
 /// Refuses a fill value for what a file has no entries for: the file says which that is.

@@ -350,7 +350,10 @@ impl Summary {
         print_head(out, name, dims, (self.stored, storage))?;
         match request.outputs.first() {
             Some((_, path)) => writeln!(out, "  written to {}", path.display())?,
-            None => print_first(out, self.stored, &self.first, self.sum)?,
+            None => {
+                let sum = self.sum.filter(|_| storage.fill.is_zero());
+                print_first(out, self.stored, &self.first, sum)?;
+            }
         }
         let (count, var) = (self.parts, &parts.pieces.var);
         let (reading, running) = (self.operand_seconds, self.run_seconds);

@@ -16,8 +16,8 @@ use std::time::Instant;
 use tamis::dist::{self, Communicator, Placements};
 use tamis::notation::Program;
 use tamis::{
-    Backend, Code, Coordinates, Diagnostic, FormatSpec, Kernel, Options, Scalar, Schedule, Storage,
-    Tensor, Tuned, budget,
+    Backend, Code, Diagnostic, FormatSpec, Kernel, Options, Scalar, Schedule, Storage, Tensor,
+    Tuned, budget,
 };
 use tamis_io::{FileError, FileFormat, WriteOptions};
 
@@ -192,17 +192,11 @@ fn write(
 ) -> Result<(), Failure> {
     for (name, path) in outputs {
         let Some((_, result)) = results.iter().find(|(n, _)| n == name) else { continue };
-        let is_standard = tamis_io::is_standard(path);
-        let format = if is_standard { standard } else { FileFormat::of(path) };
-        let says_fill = format != Some(FileFormat::RutherfordBoeing);
-        let fill = Some(result.storage().fill).filter(|fill| !fill.is_zero() && says_fill);
+        let fill = Some(result.storage().fill).filter(|fill| !fill.is_zero());
         let options = WriteOptions { format: standard, fill, ..WriteOptions::default() };
-        match (result, fill) {
-            (Outcome::Whole(tensor), None) => progress::write(path, &entries(tensor)?, &options)?,
-            (Outcome::Whole(tensor), Some(_)) => {
-                progress::write(path, &tensor.to_coordinates()?, &options)?;
-            }
-            (Outcome::OfRanks(of_ranks), _) => {
+        match result {
+            Outcome::Whole(tensor) => progress::write(path, &tensor.to_coordinates()?, &options)?,
+            Outcome::OfRanks(of_ranks) => {
                 let _writing = progress::stage(format!("writing {}", path.display()));
                 let write = |comm: &dyn Communicator, rank: usize| {
                     parts::write(comm, path, &of_ranks[rank], &options)
@@ -265,20 +259,6 @@ fn show(out: &mut dyn Write, tuned: &Tuned) -> io::Result<()> {
             tried.iter().try_for_each(|(s, t)| writeln!(out, "  {:9.3} ms  {}", t * 1e3, text(s)))
         }
     }
-}
-
-/// What a file that tells no fill value holds of a tensor: the stored entries, or all of them where
-/// that is not 0.
-fn entries(tensor: &Tensor) -> Result<Coordinates, Diagnostic> {
-    if tensor.storage().fill.is_zero() {
-        return tensor.to_coordinates();
-    }
-    let mut spec = tamis::format::parse("dense", Some(tensor.dims().len()))?;
-    spec.datatype = Some(tensor.storage().datatype);
-    spec.fill = Some(tensor.storage().fill);
-    let storage = spec.resolve(tensor.storage().datatype)?;
-    let dense = tamis::pack(&tensor.to_coordinates()?, &storage, tamis::Duplicates::Refuse)?;
-    dense.to_coordinates()
 }
 
 struct Report {
@@ -393,7 +373,8 @@ pub fn print_head(
 /// The first entries of a tensor, read where they are.
 fn print_entries(out: &mut dyn Write, tensor: &Tensor) -> io::Result<()> {
     let (stored, first) = (tensor.nnz(), tensor.first_entries(SHOWN));
-    print_first(out, stored, &first, tensor.sum_of_floats())
+    let sum = tensor.sum_of_floats().filter(|_| tensor.storage().fill.is_zero());
+    print_first(out, stored, &first, sum)
 }
 
 /// So many entries are printed.

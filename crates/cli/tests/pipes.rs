@@ -33,7 +33,16 @@ fn standard_input_and_output_are_files() {
          3 3 5\n1 1 2\n2 1 4\n1 2 4\n3 2 5\n2 3 5\n"
     );
     assert!(piped(&["info", "-"], SYMMETRIC.as_bytes(), 0).contains("3 x 3"));
-    let told = piped(&["info", "-"], tns.as_bytes(), 2);
+    // First bytes tell the format of the input, whichever that of the output is.
+    assert!(piped(&["info", "-"], b"\n1\t2 .5\n", 0).contains("1 x 2"));
+    let to_mtx = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-", "--format", "mtx"];
+    assert!(piped(&to_mtx, tns.as_bytes(), 0).ends_with("\n2 2 1\n2 1 3\n"));
+    let to_tns = ["convert", "-", "-", "--format", "tns", "--expand"];
+    assert!(piped(&to_tns, SYMMETRIC.as_bytes(), 0).starts_with("# dims: 3 3\n"));
+    // A title of Rutherford-Boeing may begin as a comment of FROSTT does.
+    let as_rb = ["convert", "-", "-", "--format", "rb"];
+    assert!(piped(&as_rb, b"# 1\n", 1).contains("expected a number of lines"));
+    let told = piped(&["info", "-"], b"hello\n", 2);
     assert!(told.contains("help: add --format mtx, rb, tns, npz or bsp"), "{told}");
     let told = piped(&["info", "-", "--format", "tsn"], tns.as_bytes(), 2);
     assert!(told.contains("help: did you mean tns?"), "{told}");
@@ -45,6 +54,16 @@ fn standard_input_and_output_are_files() {
     assert!(piped(&json, tns.as_bytes(), 2).contains("--json goes to standard output, too"));
     let unknown = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-"];
     assert!(piped(&unknown, SYMMETRIC.as_bytes(), 2).contains("is not known"));
+}
+
+#[test]
+fn zeros_are_dropped_where_that_is_asked_for() {
+    let text = "%%MatrixMarket matrix coordinate real general\n% tamis fill: inf\n2 2 3\n1 1 0\n1 2 inf\n2 1 3\n";
+    let convert = ["convert", "-", "-", "--format", "tns", "--drop-zeros"];
+    let told = piped(&convert, text.as_bytes(), 0);
+    assert_eq!(told, "# dims: 2 2\n# tamis fill: inf\n1 1 0\n2 1 3\n");
+    let told = piped(&convert, text.replace("% tamis fill: inf\n", "").as_bytes(), 0);
+    assert_eq!(told, "# dims: 2 2\n1 2 inf\n2 1 3\n");
 }
 
 /// Archives come through pipes, too.

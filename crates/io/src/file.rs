@@ -48,6 +48,8 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         let help = "compress it with gzip, or drop .gz from its name";
         return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
     }
+    let is_title = options.otherwise == Some(FileFormat::RutherfordBoeing);
+    let told = told.filter(|&told| told != FileFormat::Frostt || !is_title);
     let format = match is_standard(path) {
         true => named.or(told).or(options.otherwise).ok_or_else(|| unknown_format(path))?,
         false => named.ok_or_else(|| unknown_format(path))?,
@@ -128,6 +130,7 @@ pub(crate) fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>
     let mut file = BufReader::with_capacity(1 << 16, file);
     let first = file.fill_buf()?;
     let (is_gzip, told) = (first.starts_with(&GZIP_MAGIC), FileFormat::of_bytes(first));
+    let told = told.or(FileFormat::may_be_frostt(first).then_some(FileFormat::Frostt));
     Ok((Plain { file, size }, is_gzip, told))
 }
 

@@ -167,7 +167,7 @@ impl Folder {
                 FileErrorCode::NotReadable,
                 path,
                 format!("the folder has no {MANIFEST}"),
-                "name a file, or a folder that -o y=y.tns/ wrote",
+                "name a file in the folder; a folder of parts has one",
             ),
             _ => not_readable(&error).of_file(&file),
         };

@@ -51,6 +51,18 @@ impl FileFormat {
         }
     }
 
+    /// Whether a text begins as one of FROSTT does, with a comment or numbers. Titles of Rutherford-Boeing may, too.
+    pub(crate) fn may_be_frostt(bytes: &[u8]) -> bool {
+        let line = bytes.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+        line.is_some_and(|line| {
+            let number = |word: &[u8]| {
+                std::str::from_utf8(word).is_ok_and(|word| Scalar::parse(word).is_some())
+            };
+            line.starts_with(b"#")
+                || line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).all(number)
+        })
+    }
+
     /// Whether tensors of any order can be held, not only matrices.
     pub fn holds_tensors(self) -> bool {
         matches!(self, FileFormat::Frostt | FileFormat::Npz | FileFormat::Binsparse)

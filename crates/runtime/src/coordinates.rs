@@ -112,6 +112,19 @@ impl Coordinates {
         Ok(())
     }
 
+    /// The entries at some positions of the list, in their order.
+    ///
+    /// # Errors
+    /// When they are beyond the memory limit.
+    ///
+    /// # Panics
+    /// When a position is behind the end.
+    pub fn picked(&self, positions: &[usize]) -> Result<Coordinates, Diagnostic> {
+        let of = |crds: &Vec<u64>| positions.iter().map(|&n| crds[n]).collect();
+        let crds = self.crds.iter().map(of).collect();
+        Coordinates::new(self.dims.clone(), crds, self.vals.at(positions))
+    }
+
     /// Dimensions, coordinates and values, as [`Coordinates::new`] takes them.
     pub fn into_parts(self) -> (Vec<u64>, Vec<Vec<u64>>, Values) {
         (self.dims, self.crds, self.vals)

@@ -1,6 +1,6 @@
 //! What `scipy.sparse.save_npz` writes: csr, csc, bsr, dia, and coo of any order.
 //!
-//! Matrices are written as csr where entries are ordered by rows, as coo otherwise.
+//! Matrices are written as csr where entries are ordered by rows, as csc where they are by columns, as coo otherwise.
 
 use super::array::{Array, Data, select, truncated};
 use super::levels::{check_length, expanded};
@@ -141,18 +141,29 @@ fn coordinates(archive: &mut Archive<impl Read + Seek>, dims: Vec<u64>) -> Parse
 pub(super) fn parts(list: &Coordinates) -> Parsed<Vec<(&'static str, Array)>> {
     let vals: Values = list.vals().clone();
     let mut parts = match list.crds() {
-        [rows, columns] if rows.is_sorted() && list.dims()[0] <= 4 * (rows.len() as u64 + 256) => {
-            vec![
-                ("format", Array::of_text("csr")),
-                ("indices", Array::of_indices(columns)?),
-                ("indptr", Array::of_indices(&starts(rows, list.dims()[0])?)?),
-            ]
+        [rows, columns] => {
+            let is_short = |mode: usize| list.dims()[mode] <= 4 * (rows.len() as u64 + 256);
+            let compressed = |format, outer: &[u64], count, inner: &[u64]| -> Parsed<Vec<_>> {
+                Ok(vec![
+                    ("format", Array::of_text(format)),
+                    ("indices", Array::of_indices(inner)?),
+                    ("indptr", Array::of_indices(&starts(outer, count)?)?),
+                ])
+            };
+            match () {
+                () if is_short(0) && rows.is_sorted() => {
+                    compressed("csr", rows, list.dims()[0], columns)?
+                }
+                () if is_short(1) && columns.is_sorted() => {
+                    compressed("csc", columns, list.dims()[1], rows)?
+                }
+                () => vec![
+                    ("format", Array::of_text("coo")),
+                    ("row", Array::of_indices(rows)?),
+                    ("col", Array::of_indices(columns)?),
+                ],
+            }
         }
-        [rows, columns] => vec![
-            ("format", Array::of_text("coo")),
-            ("row", Array::of_indices(rows)?),
-            ("col", Array::of_indices(columns)?),
-        ],
         crds => {
             let shape = vec![crds.len() as u64, vals.len() as u64];
             let coords = Array { shape, ..Array::of_indices(crds.iter().flatten())? };

@@ -43,8 +43,8 @@ fn not_readable() {
                   No such file or directory (os error 2)\n  help: check the name and the folder";
     assert_eq!(shown(&folder, read(&folder.file("a.mtx")).unwrap_err()), expect);
     fs::create_dir(folder.file("b.mtx")).unwrap();
-    let expect = "error[file-not-readable]: b.mtx: cannot read the file: \
-                  Is a directory (os error 21)\n  help: name a file in the folder";
+    let expect = "error[file-not-readable]: b.mtx: the folder has no manifest.json\n  \
+                  help: name a file in the folder; a folder of parts has one";
     assert_eq!(shown(&folder, read(&folder.file("b.mtx")).unwrap_err()), expect);
 }
 
@@ -59,7 +59,7 @@ fn not_writable() {
     fs::create_dir(folder.file("b.mtx")).unwrap();
     let error = write(&folder.file("b.mtx"), &tensor(&[1, 1]), &options).unwrap_err();
     let expect = "error[file-not-writable]: b.mtx: cannot write the file: \
-                  Is a directory (os error 21)\n  help: name a file, not a folder";
+                  Is a directory (os error 21)\n  help: name a file, or end the name with / to write a folder of parts";
     assert_eq!(shown(&folder, error), expect);
     assert_eq!(folder.names(), ["b.mtx"]);
 }

@@ -161,6 +161,20 @@ fn archives_of_scipy_are_read() {
     }
 }
 
+/// Entries in the order of columns stay in it.
+#[test]
+fn matrices_are_written_by_rows_or_columns() {
+    let folder = Folder::new();
+    let path = folder.file("a.npz");
+    let vals = Values::F64(vec![1.0, 2.0, 3.0]);
+    for crds in [[[0, 0, 2], [3, 1, 0]], [[2, 0, 1], [0, 1, 1]], [[2, 0, 1], [1, 0, 2]]] {
+        let list =
+            Coordinates::new(vec![3, 4], crds.map(Vec::from).to_vec(), vals.clone()).unwrap();
+        write(&path, &list, &WriteOptions::default()).unwrap();
+        assert_eq!(read(&path).unwrap().coordinates, list);
+    }
+}
+
 #[test]
 fn what_archives_do_not_hold_is_refused() {
     let folder = Folder::new();

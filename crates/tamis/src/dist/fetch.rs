@@ -2,7 +2,7 @@
 
 use super::coords::Coords;
 use super::placement::Placement;
-use super::tensor::{Distributed, Held, Owners, counted, of_rows, own, packed, picked, row_len};
+use super::tensor::{Distributed, Held, Owners, counted, of_rows, own, packed, row_len};
 use super::wire::{self, Reader, put, put_coords};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -216,7 +216,7 @@ impl<'c> Fetcher<'c> {
                 wire::take_entries(bytes, &mut crds, &mut vals);
             } else if let (true, Some(coords)) = (rank == self.comm.rank(), &request.asked[rank]) {
                 let own = needed(list, each_mode(&request.need, mode, coords));
-                let own = picked(list, &own)?;
+                let own = list.picked(&own)?;
                 crds.iter_mut().zip(own.crds()).for_each(|(all, own)| all.extend(own));
                 vals.extend_bytes(own.vals().as_bytes());
             }

@@ -361,17 +361,7 @@ pub(super) fn within(
 ) -> Result<Coordinates, Diagnostic> {
     let crds = &list.crds()[mode];
     let places: Vec<usize> = (0..crds.len()).filter(|&n| interval.contains(&crds[n])).collect();
-    picked(list, &places)
-}
-
-/// Some entries of a list.
-pub(super) fn picked(list: &Coordinates, places: &[usize]) -> Result<Coordinates, Diagnostic> {
-    let crds = list.crds().iter().map(|crds| places.iter().map(|&n| crds[n]).collect()).collect();
-    let mut vals = Values::empty(list.vals().datatype());
-    let mut bytes = vec![];
-    list.vals().put_bytes(places, &mut bytes);
-    vals.extend_bytes(&bytes);
-    Coordinates::new(list.dims().to_vec(), crds, vals)
+    list.picked(&places)
 }
 
 /// A tensor of entries.
