@@ -8,7 +8,7 @@ graph=data/4elt.mtx.gz
 tamis run 'd(i) = sum(j, A(i,j) != 0)' -i "A=$graph"
 
 # Triangles: closed walks of three edges, of which each has six.
-tamis run 't = A(i,j) * A(j,k) * A(k,i) / 6' -i "A=$graph"
+tamis run 't = sum(i, j, k, A(i,j) * A(j,k) * A(k,i)) / 6' -i "A=$graph"
 
 # Neighbours that the ends of each edge share.
 tamis run 'S(i,j) = A(i,j) * A(i,k) * A(j,k)' -i "A=$graph" -f S=csr

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! x(i)**2                     pow(x(i), 2)
-//! mean(j, A(i,j))             sum(j, A(i,j)) / sum(j, 1)
+//! mean(j, A(i,j))             sum(j, A(i,j)) / sum(j, 1.0)
 //! where(x(i) > 0, x(i), 0)    (x(i) > 0) * x(i)
 //! A(i,j+1)                    A(i,j[1:])
 //! inf                         1e999
@@ -188,7 +188,7 @@ pub(super) fn call(call: &Call) -> Option<String> {
         ("where" | "if" | "ifelse" | "iif" | "cond" | "select" | "choose", [c, a, b]) => {
             chosen(c, a, b)
         }
-        ("mean" | "avg" | "average", _) => format!("sum({vars}, {body}) / sum({vars}, 1)"),
+        ("mean" | "avg" | "average", _) => format!("sum({vars}, {body}) / sum({vars}, 1.0)"),
         ("count" | "nnz" | "count_nonzero", _) => format!("sum({vars}, {} != 0)", factor(body)),
         ("total" | "add" | "reduce" | "reduce_sum", _) => format!("sum({vars}, {body})"),
         ("product" | "reduce_prod", _) => format!("prod({vars}, {body})"),
@@ -224,6 +224,13 @@ pub(super) fn call(call: &Call) -> Option<String> {
         ("minimum" | "fmin", [x, y]) => format!("min({x}, {y})"),
         ("maximum" | "fmax", [x, y]) => format!("max({x}, {y})"),
         ("clip" | "clamp", [x, least, most]) => format!("min(max({x}, {least}), {most})"),
+        (
+            "argmax" | "argmin" | "sort" | "argsort" | "median" | "cumsum" | "cumprod" | "unique",
+            _,
+        ) => {
+            let name = call.name;
+            return Some(format!("index notation has none; in Python, numpy.{name} takes tensors"));
+        }
         _ => return None,
     };
     Some(format!("write {written}"))
@@ -312,8 +319,8 @@ mod tests {
             ("where(x(i) > 0, x(i), 0)", "(x(i) > 0) * x(i)"),
             ("where(x(i), y(i), 0)", "(x(i) != 0) * y(i)"),
             ("if(x(i) > 0, -1, x(i))", "(x(i) > 0) * (-1) + not(x(i) > 0) * x(i)"),
-            ("mean(j, A(i,j))", "sum(j, A(i,j)) / sum(j, 1)"),
-            ("mean(A(i,j))", "sum(j, A(i,j)) / sum(j, 1)"),
+            ("mean(j, A(i,j))", "sum(j, A(i,j)) / sum(j, 1.0)"),
+            ("mean(A(i,j))", "sum(j, A(i,j)) / sum(j, 1.0)"),
             ("norm(A(i,j))", "sqrt(sum(j, square(A(i,j))))"),
             ("count(j, A(i,j))", "sum(j, A(i,j) != 0)"),
             ("relu(x(i))", "max(x(i), 0)"),

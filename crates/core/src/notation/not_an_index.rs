@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! C(i,j) = A(i,j+1)     write A(i,j[1:])
-//! y = mean(x(i))        write sum(i, x(i)) / sum(i, 1)
+//! y = mean(x(i))        write sum(i, x(i)) / sum(i, 1.0)
 //! ```
 
 use super::foreign::{self, Call};
@@ -102,7 +102,14 @@ impl<'t> Resolver<'t> {
     fn picked(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> String {
         let var = foreign::fresh(self.text);
         let access = self.with_index(name, args, arg, &var);
-        format!("sum({var}, {access} * ({var} == {}))", self.text(&arg.span))
+        let picked = self.text(&arg.span);
+        let sum = format!("sum({var}, {access} * ({var} == {picked}))");
+        match has_call(arg) {
+            true => {
+                format!("{sum}, or multiply by a sparse matrix that is 1 where {var} == {picked}")
+            }
+            false => sum,
+        }
     }
 }
 
