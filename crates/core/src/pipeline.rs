@@ -6,6 +6,8 @@ use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Dropped, Lowered, lower};
 use crate::outline::detached;
+use crate::plan::plan;
+use crate::plan::verify::assert_valid as assert_valid_plan;
 use crate::schedule::{Found, Schedule, Wanted, refuse_dropped, schedule, schedule_on_gpu};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::flow::size as size_of;
@@ -24,34 +26,79 @@ pub struct Compiled {
     pub apart: Option<Box<cin::Program>>,
 }
 
+/// A stage of compilation. Each ends several times: schedules may need another legalisation, and each kernel has a
+/// plan of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Statements to kernels.
+    Legalise,
+    /// Commands on their loops, and what follows.
+    Schedule,
+    /// How loops read, merge and write.
+    Plan,
+    /// Plans to functions.
+    Lower,
+    /// Passes on functions.
+    Passes,
+}
+
+impl Stage {
+    /// The name in profiles.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Legalise => "legalise",
+            Stage::Schedule => "schedule",
+            Stage::Plan => "plan",
+            Stage::Lower => "lower",
+            Stage::Passes => "passes",
+        }
+    }
+}
+
+/// Whoever is told that a stage ended.
+pub type Observer<'o> = &'o mut dyn FnMut(Stage);
+
 /// Compiles a program to functions of the imperative form.
 pub fn compile(
     request: &Request<'_>,
     commands: &Schedule,
     target: Target,
 ) -> Result<Compiled, Diagnostic> {
+    compile_observed(request, commands, target, &mut |_| ())
+}
+
+/// The same; `ended` is told of each stage.
+pub fn compile_observed(
+    request: &Request<'_>,
+    commands: &Schedule,
+    target: Target,
+    ended: Observer<'_>,
+) -> Result<Compiled, Diagnostic> {
     let (program, apart) = match target.gpu && commands.is_empty() {
         true => {
             let program = legalise(request)?;
             assert_valid_program(&program, "legalisation");
+            ended(Stage::Legalise);
             let OnGpu { program, apart, .. } = on_gpu(program, request);
             (program, apart.map(|apart| Box::new(detached(apart.program))))
         }
-        false => (scheduled(request, commands)?, None),
+        false => (scheduled(request, commands, ended)?, None),
     };
     let program = detached(program);
     assert_valid_program(&program, "scheduling");
+    ended(Stage::Schedule);
     let mut counted = vec![];
     let mut size = 0;
     let mut functions = vec![];
     for kernel in &program.kernels {
-        let lowered = lowered(&program, kernel);
+        let lowered = lowered_observed(&program, kernel, ended);
         counted.push(lowered.function.vars.iter().any(|v| v.by_lanes));
         size += size_of(&lowered.function.body);
         if size > MAX_SIZE {
             return Err(too_large());
         }
         functions.push(transformed(lowered, target));
+        ended(Stage::Passes);
     }
     check_carried_out(&program, &functions, &counted, commands)?;
     Ok(Compiled { program, functions, apart })
@@ -104,12 +151,17 @@ impl OnGpu {
 
 /// The kernels of a program as commands want them. What their loops cannot read or write as it is
 /// stored is copied before, or after.
-fn scheduled(request: &Request<'_>, commands: &Schedule) -> Result<cin::Program, Diagnostic> {
+fn scheduled(
+    request: &Request<'_>,
+    commands: &Schedule,
+    ended: Observer<'_>,
+) -> Result<cin::Program, Diagnostic> {
     let mut request = request.clone();
     let mut why = None;
     loop {
         let program = legalise(&request)?;
         assert_valid_program(&program, "legalisation");
+        ended(Stage::Legalise);
         let refusal = match schedule(program, commands) {
             Ok(program) => return Ok(program),
             Err(refusal) => refusal,
@@ -176,12 +228,21 @@ pub fn functions(program: &cin::Program, target: Target) -> Vec<Lowered> {
 
 /// The function of a kernel, before any pass.
 pub fn lowered(program: &cin::Program, kernel: &cin::Kernel) -> Lowered {
+    lowered_observed(program, kernel, &mut |_| ())
+}
+
+fn lowered_observed(program: &cin::Program, kernel: &cin::Kernel, ended: Observer<'_>) -> Lowered {
+    let plan = plan(program, kernel);
+    assert_valid_plan(program, kernel, &plan);
+    ended(Stage::Plan);
     let verb = match kernel.kind {
         KernelKind::Fused | KernelKind::Compute => "compute",
         KernelKind::Assemble => "assemble",
     };
-    let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
+    let name = format!("{verb}_{}", program.name(kernel));
+    let lowered = lower(program, kernel, &plan, &name);
     assert_valid(&lowered.function, "lowering");
+    ended(Stage::Lower);
     lowered
 }
 

@@ -1,5 +1,6 @@
 //! Executable memory.
 
+use std::time::Duration;
 use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic};
 use tamis_ir::ir::Status;
 use tamis_runtime::kernel::Executable;
@@ -10,6 +11,8 @@ pub struct Code {
     mapped: usize,
     /// What it calls by its address.
     _callee: Option<Box<Code>>,
+    /// What each step of its generation took.
+    generation: Vec<(&'static str, Duration)>,
 }
 
 // SAFETY: the memory is executable and never written again.
@@ -35,7 +38,7 @@ impl Code {
         if address == libc::MAP_FAILED {
             return Err(refused());
         }
-        let owned = Code { address, mapped, _callee: None };
+        let owned = Code { address, mapped, _callee: None, generation: vec![] };
         // SAFETY: the mapping is writable, fresh and at least as long as the code.
         let protected = unsafe {
             std::ptr::copy_nonoverlapping(code.as_ptr(), address.cast(), code.len());
@@ -51,6 +54,13 @@ impl Code {
         code
     }
 
+    /// The same code, whose generation took these steps.
+    pub(crate) fn generated_in(self, steps: [(&'static str, Duration); 3]) -> Code {
+        let mut code = self;
+        code.generation = steps.to_vec();
+        code
+    }
+
     /// Where the code is.
     pub(crate) fn address(&self) -> usize {
         self.address as usize
@@ -63,6 +73,10 @@ impl Executable for Code {
         let function: extern "C" fn(*mut u64) -> i64 = unsafe { std::mem::transmute(self.address) };
         let status = function(slots.as_mut_ptr());
         Status::ALL.into_iter().find(|s| *s as i64 == status).unwrap_or(Status::OutOfMemory)
+    }
+
+    fn generation(&self) -> &[(&'static str, Duration)] {
+        &self.generation
     }
 }
 

@@ -45,6 +45,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use prefetch::Hints;
 use std::sync::OnceLock;
+use std::time::Instant;
 use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic};
 use tamis_ir::ir;
 use tamis_runtime::processor::{self, Level};
@@ -93,12 +94,17 @@ fn with_wide(
 type Generator = (Level, Effort);
 
 fn with_effort(function: &ir::Function, wide: Wide, by: Generator) -> Result<Code, Diagnostic> {
+    let begin = Instant::now();
     let code = match machine_code(function, by, Hints::native(), &wide)? {
         Some(code) => code,
         None => machine_code(function, by, Hints::Dropped, &wide)?
             .ok_or_else(|| internal("a hint that was dropped".to_owned()))?,
     };
-    Ok(Code::new(&code)?.calling(wide.into_code()))
+    let compiled = begin.elapsed();
+    let code = Code::new(&code)?;
+    let steps =
+        [("vectors", wide.took), ("cranelift", compiled), ("loading", begin.elapsed() - compiled)];
+    Ok(code.generated_in(steps).calling(wide.into_code()))
 }
 
 /// The code of a function; `None` if its hints cannot be encoded.

@@ -2,10 +2,11 @@
 
 use crate::kernel::Executable;
 use crate::memory;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Array, Id};
-use tamis_ir::interpret::{self, Argument, Buffer, Counts, Fault};
+use tamis_ir::interpret::{self, Argument, Buffer, Counts, Fault, Loop};
 use tamis_ir::ir::{ArrayRole, Function, Param, Status};
 
 /// A function to interpret.
@@ -24,6 +25,81 @@ impl Interpreted {
     /// What the last call did, or the fault that it met.
     pub fn last(&self) -> Option<Result<Counts, Fault>> {
         self.last.lock().ok()?.clone()
+    }
+}
+
+/// A function to interpret, which counts what its loops do in all calls together.
+pub struct Counting {
+    function: Function,
+    /// The most iterations of all calls.
+    limit: u64,
+    counted: Mutex<Counted>,
+}
+
+/// What the calls of a function did.
+#[derive(Clone, Debug, Default)]
+pub struct Counted {
+    /// All of it.
+    pub counts: Counts,
+    /// What each loop did.
+    pub loops: Vec<Loop>,
+    /// Whether a call ended because it took too many iterations.
+    pub is_cut_off: bool,
+}
+
+impl Counting {
+    /// A function, ready to interpret for so many iterations.
+    pub fn new(function: Function, limit: u64) -> Counting {
+        Counting { function, limit, counted: Mutex::new(Counted::default()) }
+    }
+
+    /// The function.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// What the calls did so far.
+    pub fn counted(&self) -> Counted {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Shared, so that whoever had it called can ask for its counts.
+impl Executable for Arc<Counting> {
+    fn is_concurrent(&self) -> bool {
+        false
+    }
+
+    unsafe fn call(&self, slots: &mut [u64]) -> Status {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.limit.saturating_sub(counted.counts.iterations);
+        // SAFETY: the caller passes slots of the function's calling convention.
+        let arguments = unsafe { arguments(&self.function, slots) };
+        let outcome = match interpret::run_by_loop(&self.function, arguments, Some(left)) {
+            Ok(outcome) => outcome,
+            Err(fault) if fault.is_limit() => {
+                counted.is_cut_off = true;
+                return Status::OutOfMemory;
+            }
+            Err(fault) => panic!("the interpreter met a fault: {fault}\n{}", self.function),
+        };
+        counted.counts.add(outcome.counts);
+        if counted.loops.is_empty() {
+            counted.loops = outcome.loops;
+        } else {
+            let all = counted.loops.iter_mut().zip(outcome.loops);
+            all.for_each(|(sum, more)| sum.counts.add(more.counts));
+        }
+        // SAFETY: as above; the arrays are those of the slots.
+        let kept = unsafe { give_back(&self.function, &outcome.arrays, slots) };
+        if kept { outcome.status } else { Status::OutOfMemory }
+    }
+
+    fn failure(&self) -> Option<Diagnostic> {
+        self.counted().is_cut_off.then(|| {
+            let message = format!("counting takes more than {} iterations", self.limit);
+            Diagnostic::new(Code::TooLarge, message).help("use smaller operands")
+        })
     }
 }
 

@@ -37,6 +37,11 @@ pub trait Executable: Send + Sync {
     fn failure(&self) -> Option<Diagnostic> {
         None
     }
+
+    /// What its code generation took, step by step, where it tells.
+    fn generation(&self) -> &[(&'static str, std::time::Duration)] {
+        &[]
+    }
 }
 
 /// Packs a list of entries.

@@ -28,7 +28,8 @@
 //! | `pattern` | values at the entries of a pattern, where no kernel finds them |
 //! | `parallel` | calling it in parts: where to cut, threads, joining results |
 //! | `interrupt` | giving up between parts |
-//! | `interpreted` | the interpreter behind the calling convention |
+//! | `interpreted` | the interpreter behind the calling convention, and counting what it does |
+//! | `bandwidth` | how many bytes memory moves in a second |
 //! | `cc` | the system's C compiler |
 //! | `child` | running it, for so long at most |
 //! | `library` | loading what it made |
@@ -44,6 +45,7 @@
 //! add `neighbours`.
 
 mod ascending;
+pub mod bandwidth;
 pub mod budget;
 mod bytes;
 #[cfg(feature = "c-tier")]

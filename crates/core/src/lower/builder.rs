@@ -20,6 +20,8 @@ pub(super) struct Builder {
     pub(super) arrays: IdVec<Array, ArrayDecl>,
     /// Sizes of levels that follow from dimensions.
     pub(super) prologue: Vec<Stmt>,
+    /// The loop of the kernel that each variable counts or walks, by its name.
+    pub(super) loops: BTreeMap<String, IndexVar>,
     names: UniqueNames,
     /// Variables that belong to that of a position.
     beside: BTreeMap<(Var, Beside), Var>,
@@ -58,6 +60,7 @@ impl Builder {
             vars: IdVec::new(),
             arrays: IdVec::new(),
             prologue: vec![],
+            loops: BTreeMap::new(),
             beside: BTreeMap::new(),
             names: UniqueNames::of(CONSTANTS.iter().copied().chain([name])),
         }
@@ -76,7 +79,16 @@ impl Builder {
 
     /// A new index variable named after another.
     pub(super) fn temp_of(&mut self, var: Var, suffix: &str) -> Var {
-        self.temp(&format!("{}{suffix}", self.vars[var].name))
+        let temp = self.temp(&format!("{}{suffix}", self.vars[var].name));
+        if let Some(&of) = self.loops.get(&self.vars[var].name) {
+            self.walks(temp, of);
+        }
+        temp
+    }
+
+    /// Notes that a variable counts or walks a loop of the kernel.
+    pub(super) fn walks(&mut self, var: Var, of: IndexVar) {
+        self.loops.insert(self.vars[var].name.clone(), of);
     }
 
     pub(super) fn name_of(&self, var: Var) -> String {

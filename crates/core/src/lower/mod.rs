@@ -69,11 +69,9 @@ use value::Value;
 use values::Values;
 use write::Writing;
 
-/// The function that computes a kernel, and what its parameters stand for.
-pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
-    let plan = plan::plan(program, kernel);
-    plan::verify::assert_valid(program, kernel, &plan);
-    let new = |gpu| Lowerer { gpu, ..Lowerer::new(program, kernel, &plan, name) };
+/// The function that computes a kernel by a plan, and what its parameters stand for.
+pub fn lower(program: &Program, kernel: &Kernel, plan: &Plan, name: &str) -> Lowered {
+    let new = |gpu| Lowerer { gpu, ..Lowerer::new(program, kernel, plan, name) };
     let sliced = GpuContext { in_slices: kernel.is_for_gpu(), ..GpuContext::default() };
     let whole = |why| new(GpuContext { unphased: Some(why), ..GpuContext::default() }).lowered();
     new(sliced).lowered().or_else(whole).expect("workspaces that are no slices are always right")

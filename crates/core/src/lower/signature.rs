@@ -7,7 +7,8 @@ use crate::lower::dropped::Dropped;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::read::collapse::Known;
 use crate::plan::{NotCut, Partition, SharedStructure};
-use tamis_ir::ids::{Array, Id, IdVec};
+use std::collections::BTreeMap;
+use tamis_ir::ids::{Array, Id, IdVec, IndexVar};
 use tamis_ir::ir::number::{Used, number};
 use tamis_ir::ir::{ArrayDecl, ArrayRole, Function, Param, Stmt};
 
@@ -26,6 +27,8 @@ pub struct Lowered {
     pub like: Option<SharedStructure>,
     /// What a schedule says of loops that the code does not do.
     pub dropped: Vec<Dropped>,
+    /// The loop of the kernel that each variable of the code counts or walks: by name, which passes keep.
+    pub loops: BTreeMap<String, IndexVar>,
 }
 
 /// The function with this body, without the declarations that nothing uses.
@@ -38,7 +41,7 @@ pub(super) fn finish(
     host: Option<GpuFallback>,
     like: Option<SharedStructure>,
 ) -> Lowered {
-    let Builder { name, params, vars, arrays, .. } = builder;
+    let Builder { name, params, vars, arrays, loops, .. } = builder;
     let body = known(&params, &arrays).flattened(body);
     let mut used = Used::none(vars.len(), arrays.len());
     used.block(&body);
@@ -56,6 +59,7 @@ pub(super) fn finish(
         host,
         like,
         dropped: vec![],
+        loops,
     }
 }
 

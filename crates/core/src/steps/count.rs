@@ -19,15 +19,30 @@ pub(super) struct Count<'k, 'n> {
     path: Vec<Around<'n>>,
     /// The most work of a loop, and that loop with those around it, outermost first.
     pub(super) hottest: (f64, Vec<Around<'n>>),
+    /// The iterations of each loop, as the loops are met, the outermost first.
+    pub(super) loops: Vec<Iterations<'n>>,
     /// How often elements of each tensor are written.
     pub(super) written: BTreeMap<TensorId, f64>,
     /// How many values a workspace has at a time.
     workspaces: BTreeMap<TensorId, f64>,
 }
 
+/// How often a loop of the plan iterates.
+pub(super) struct Iterations<'n> {
+    pub(super) nest: &'n Loop,
+    /// How many loops are around it.
+    pub(super) depth: usize,
+    /// The innermost of them.
+    pub(super) within: Option<IndexVar>,
+    pub(super) count: f64,
+}
+
 /// A loop, and the operands that are found in its body before the next loop.
 #[derive(Clone)]
 pub(super) struct Around<'n> {
+    /// The loop's own variable.
+    own: IndexVar,
+    /// The variable whose coordinates it visits.
     pub(super) var: IndexVar,
     /// Whether every coordinate is visited.
     pub(super) visits_all: bool,
@@ -39,8 +54,8 @@ impl<'k, 'n> Count<'k, 'n> {
     pub(super) fn of(known: &'k Known<'k>, root: Option<&'n Node>) -> Count<'k, 'n> {
         let hottest = (0.0, vec![]);
         let (written, workspaces) = (BTreeMap::new(), BTreeMap::new());
-        let (steps, work, path) = (0.0, 0.0, vec![]);
-        let mut count = Count { known, steps, work, path, hottest, written, workspaces };
+        let (steps, work, path, loops) = (0.0, 0.0, vec![], vec![]);
+        let mut count = Count { known, steps, work, path, hottest, loops, written, workspaces };
         if let Some(root) = root {
             count.node(root, 1.0);
         }
@@ -81,7 +96,10 @@ impl<'k, 'n> Count<'k, 'n> {
             Merge::Led(leader) => children[leader],
             Merge::NarySum | Merge::Nary | Merge::Points => merged(nest, &children, &there, all),
         };
+        let (depth, within) = (self.path.len(), self.path.last().map(|around| around.own));
+        self.loops.push(Iterations { nest, depth, within, count: trips * iterations });
         self.path.push(Around {
+            own: nest.own,
             var: nest.var,
             visits_all: nest.merge == Merge::Universe,
             drivers: &nest.drivers,

@@ -10,8 +10,11 @@
 //! What is counted is the plan that runs, with the sizes of the call; it is weighed as legalisation weighs loops.
 
 mod count;
+mod estimate;
 mod reason;
 mod sizes;
+
+pub use estimate::{Estimate, LoopEstimate, estimates};
 
 use crate::cin::terms::Sizes;
 use crate::cin::{Kernel, Program, Role};

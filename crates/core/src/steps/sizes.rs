@@ -8,8 +8,10 @@
 use crate::cin::terms::Sizes;
 use crate::cin::{Program, Relation};
 use crate::format::LevelMap;
+use crate::level::Part;
 use crate::notation::Access;
 use std::collections::BTreeMap;
+use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar, TensorId};
 
 /// The sizes of a call, and of what its kernels computed so far.
@@ -76,6 +78,25 @@ impl Known<'_> {
             true => distinct(entries, above),
             false => entries,
         }
+    }
+
+    /// The bytes of a tensor's arrays.
+    pub(super) fn bytes(&self, tensor: TensorId) -> f64 {
+        let storage = self.program.storage(tensor);
+        let levels = storage.format.levels();
+        let (pos, crd) = (storage.pos.datatype().size(), storage.crd.datatype().size());
+        let of_level = |k: usize| {
+            let (above, own) = (self.positions(tensor, k), self.positions(tensor, k + 1));
+            let of_part = |part| match part {
+                Part::Pos => (above + 1.0) * pos as f64,
+                Part::Crd => own * crd as f64,
+                Part::Width => DataType::I64.size() as f64,
+                Part::Mask => own * DataType::Bool.size() as f64,
+            };
+            Part::ALL.into_iter().filter(|&part| levels[k].has(part)).map(of_part).sum::<f64>()
+        };
+        let values = self.positions(tensor, levels.len()) * storage.datatype.size() as f64;
+        (0..levels.len()).map(of_level).sum::<f64>() + values
     }
 
     /// How many children a position of an operand has at a level.

@@ -67,17 +67,54 @@ pub struct Counts {
     pub loads: u64,
     /// Elements stored.
     pub stores: u64,
+    /// Bytes of the elements that were loaded and stored.
+    pub moved: u64,
     /// Bytes of the function's own arrays, as long as they were reserved.
     pub bytes: u64,
 }
 
-/// A breach of the semantics: a mistake of whoever made the function.
+impl Counts {
+    /// Adds what others did.
+    pub fn add(&mut self, other: Counts) {
+        self.iterations += other.iterations;
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.moved += other.moved;
+        self.bytes += other.bytes;
+    }
+
+    /// What was done beyond that.
+    #[must_use]
+    pub fn beyond(self, before: Counts) -> Counts {
+        Counts {
+            iterations: self.iterations - before.iterations,
+            loads: self.loads - before.loads,
+            stores: self.stores - before.stores,
+            moved: self.moved - before.moved,
+            bytes: self.bytes - before.bytes,
+        }
+    }
+}
+
+/// A breach of the semantics: a mistake of whoever made the function; or the limit of iterations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault(String);
 
 impl Fault {
+    /// What is said of a run that takes more iterations than it may.
+    const LIMIT: &str = "the limit of iterations is reached";
+
     pub(super) fn new(message: impl Into<String>) -> Fault {
         Fault(message.into())
+    }
+
+    pub(super) fn limit() -> Fault {
+        Fault::new(Fault::LIMIT)
+    }
+
+    /// Whether the run took more iterations than it might, and nothing else was wrong.
+    pub fn is_limit(&self) -> bool {
+        self.0 == Fault::LIMIT
     }
 }
 
@@ -271,9 +308,10 @@ impl Memory {
         array: Array,
         at: i64,
     ) -> Result<Scalar, Fault> {
-        self.counts.loads += 1;
         let place = self.place(function, array, at)?;
         let decl = &function.arrays[array];
+        self.counts.loads += 1;
+        self.counts.moved += decl.elem.size() as u64;
         if decl.role != ArrayRole::Input && !self.defined[array.index()][place] {
             return Err(Fault::new(format!("{}[{at}] is read before it is written", decl.name)));
         }
@@ -287,9 +325,10 @@ impl Memory {
         at: i64,
         value: Scalar,
     ) -> Result<(), Fault> {
-        self.counts.stores += 1;
         let place = self.place(function, array, at)?;
         let decl = &function.arrays[array];
+        self.counts.stores += 1;
+        self.counts.moved += decl.elem.size() as u64;
         if decl.role == ArrayRole::Input {
             return Err(Fault::new(format!("the input {} is written", decl.name)));
         }

@@ -4,9 +4,11 @@
 //! It is the oracle of the compiled backends, and its counts of iterations, loads and stores pin
 //! costs without a clock.
 
+mod loops;
 mod memory;
 mod races;
 
+pub use loops::Loop;
 pub use memory::{Buffer, Counts, Fault};
 
 use crate::algebra::{BinaryOp, eval};
@@ -15,6 +17,7 @@ use crate::ids::{Array, Id, Var};
 use crate::ir::flow::assigned;
 use crate::ir::parallel::on_numbers;
 use crate::ir::{ArrayRole, Expr, Function, Param, Reduction, Status, Stmt};
+use loops::Loops;
 use memory::Memory;
 use races::{Races, Use};
 
@@ -36,6 +39,8 @@ pub struct Outcome {
     pub arrays: Vec<Buffer>,
     /// What was done.
     pub counts: Counts,
+    /// What each loop did, where that was asked for: outer loops before those in them.
+    pub loops: Vec<Loop>,
 }
 
 /// Runs a function on arguments in the order of its parameters, for at most `limit` iterations.
@@ -44,8 +49,27 @@ pub fn run(
     arguments: Vec<Argument>,
     limit: Option<u64>,
 ) -> Result<Outcome, Fault> {
+    outcome(function, arguments, limit, None)
+}
+
+/// The same, and counts what each loop does.
+pub fn run_by_loop(
+    function: &Function,
+    arguments: Vec<Argument>,
+    limit: Option<u64>,
+) -> Result<Outcome, Fault> {
+    outcome(function, arguments, limit, Some(Loops::of(function)))
+}
+
+fn outcome(
+    function: &Function,
+    arguments: Vec<Argument>,
+    limit: Option<u64>,
+    loops: Option<Loops<'_>>,
+) -> Result<Outcome, Fault> {
     let mut machine = Machine {
         function,
+        loops,
         vars: vec![vec![]; function.vars.len()],
         memory: Memory::new(function),
         races: Races::of(function),
@@ -70,7 +94,8 @@ pub fn run(
     };
     let bytes = machine.memory.own_bytes(function);
     let Memory { arrays, counts, .. } = machine.memory;
-    Ok(Outcome { status, arrays, counts: Counts { bytes, ..counts } })
+    let loops = machine.loops.map(Loops::done).unwrap_or_default();
+    Ok(Outcome { status, arrays, counts: Counts { bytes, ..counts }, loops })
 }
 
 /// What happens after a statement.
@@ -81,6 +106,8 @@ enum Flow {
 
 struct Machine<'f> {
     function: &'f Function,
+    /// What each loop did, if anybody asks.
+    loops: Option<Loops<'f>>,
     /// The lanes of each variable; none before it is assigned.
     vars: Vec<Vec<Scalar>>,
     memory: Memory,
@@ -88,17 +115,31 @@ struct Machine<'f> {
     limit: u64,
 }
 
-impl Machine<'_> {
-    fn block(&mut self, stmts: &[Stmt]) -> Result<Flow, Fault> {
+impl<'f> Machine<'f> {
+    fn block(&mut self, stmts: &'f [Stmt]) -> Result<Flow, Fault> {
         for s in stmts {
-            if let Flow::Ended(status) = self.stmt(s)? {
+            let flow = match self.loops {
+                None => self.stmt(s)?,
+                Some(_) => self.counted(s)?,
+            };
+            if let Flow::Ended(status) = flow {
                 return Ok(Flow::Ended(status));
             }
         }
         Ok(Flow::Next)
     }
 
-    fn stmt(&mut self, s: &Stmt) -> Result<Flow, Fault> {
+    /// A statement, whose work counts for it if it is a loop.
+    fn counted(&mut self, s: &'f Stmt) -> Result<Flow, Fault> {
+        let before = self.memory.counts;
+        let flow = self.stmt(s)?;
+        if let Some(loops) = &mut self.loops {
+            loops.ended(s, before, self.memory.counts);
+        }
+        Ok(flow)
+    }
+
+    fn stmt(&mut self, s: &'f Stmt) -> Result<Flow, Fault> {
         match s {
             Stmt::Assign { var, value } if self.function.vars[*var].ty.lanes == 1 => {
                 let value = self.scalar(value)?;
@@ -163,7 +204,7 @@ impl Machine<'_> {
         lo: &Expr,
         hi: &Expr,
         step: i64,
-        body: &[Stmt],
+        body: &'f [Stmt],
     ) -> Result<Flow, Fault> {
         let (lo, hi) = (self.index(lo)?, self.index(hi)?);
         let mut i = lo;
@@ -186,7 +227,7 @@ impl Machine<'_> {
         var: Var,
         (lo, hi): (&Expr, &Expr),
         combined: &[Reduction],
-        body: &[Stmt],
+        body: &'f [Stmt],
     ) -> Result<Flow, Fault> {
         let mut own = vec![];
         assigned(body, &mut own);
@@ -242,7 +283,7 @@ impl Machine<'_> {
     fn iterate(&mut self) -> Result<(), Fault> {
         self.memory.counts.iterations += 1;
         match self.memory.counts.iterations > self.limit {
-            true => Err(Fault::new("the limit of iterations is reached")),
+            true => Err(Fault::limit()),
             false => Ok(()),
         }
     }

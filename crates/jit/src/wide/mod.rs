@@ -29,6 +29,7 @@ mod whole;
 use crate::code::Code;
 use lower::Name;
 use select::Units;
+use std::time::{Duration, Instant};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::{Function, Stmt};
@@ -40,6 +41,8 @@ pub(crate) struct Wide {
     code: Option<Code>,
     /// Whether some loop with wide vectors is in no unit.
     left: bool,
+    /// How long it took to find units and to make their code.
+    pub(crate) took: Duration,
 }
 
 /// A run of statements.
@@ -101,7 +104,7 @@ impl Vectors {
 impl Wide {
     /// Leaves everything to Cranelift.
     pub(crate) fn none() -> Wide {
-        Wide { units: vec![], code: None, left: false }
+        Wide { units: vec![], code: None, left: false, took: Duration::ZERO }
     }
 
     /// Whether loops with wide vectors are left to Cranelift.
@@ -112,9 +115,10 @@ impl Wide {
     /// The code for what of a function can have some.
     pub(crate) fn of(function: &Function, level: Level) -> Result<Wide, Diagnostic> {
         let Some(vectors) = Vectors::of(level) else { return Ok(Wide::none()) };
+        let start = Instant::now();
         let Units { units, code, left, .. } = select::units(function, vectors);
         let code = if units.is_empty() { None } else { Some(Code::new(&code)?) };
-        Ok(Wide { units, code, left })
+        Ok(Wide { units, code, left, took: start.elapsed() })
     }
 
     /// The instructions as text for people.

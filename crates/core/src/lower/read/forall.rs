@@ -56,8 +56,11 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn forall(&mut self, plan: &plan::Loop, scope: &Scope) -> Code {
         let window = scope.window(&mut self.cx, plan);
         let driver = |driver: (usize, &Driver)| self.cx.iterator(driver, scope, window.clone());
-        let iterators = plan.drivers.iter().enumerate().map(driver).collect();
+        let iterators: Vec<Iterator> = plan.drivers.iter().enumerate().map(driver).collect();
         let index = self.cx.index(plan.var);
+        for var in iterators.iter().map(|it| it.position).chain([index]) {
+            self.cx.values.builder.walks(var, plan.own);
+        }
         let interval = self.interval.clone();
         let mut nest = LoopEmitter { plan, window, index, iterators, scope, seen: None, interval };
         let code = match &plan.background {

@@ -27,10 +27,7 @@ impl LoopEmitter<'_> {
         let fresh = fresh && !it.is_clipped() && !self.is_cut();
         let position = match fresh {
             true => it.position,
-            false => {
-                let rest = format!("{}_rest", lowerer.cx.name_of(it.position));
-                lowerer.cx.temp(&rest)
-            }
+            false => lowerer.cx.temp_of(it.position, "_rest"),
         };
         let Code { stmts: body, covers } = self.visit(lowerer, point, it, position);
         if fresh && it.kind.properties().branchless && it.parent.end.is_none() {
