@@ -81,6 +81,8 @@ pub struct FormatsArgs {
   tamis run 'C(i,j) = A(i,k) * B(k,j)' -g A=1000x1000:0.01:7 -g B=1000x1000:0.01:8 --json
   tamis run 'd(i,j) = min(k, A(i,k) + A(k,j))' -f 'A=csr{fill: inf}' -i A=roads.mtx
   tamis run 'a = A(i,i)' -i A=matrix.mtx.gz --time 10
+  tamis run 'y(i) = A(i,j) * x(j)' -i A=web.mtx -g x=dense --time 5 --profile
+  tamis run 'C(i,j) = A(i,k) * A(k,j)' -f A=csr -f C=csr -i A=web.mtx --dry-run
   mpiexec -n 4 tamis run 'y(i) = A(i,j) * x(j)' -f 'A=csr @ nz(x)' -i A=web.mtx -g x=dense --mpi --grid x=4
   zcat web.mtx.gz | tamis run 'B(i,j) = A(j,i)' -i A=- -o B=- --format mtx | gzip > t.mtx.gz
 
@@ -126,6 +128,13 @@ pub struct RunArgs {
     /// Time the ways to run the loops that the compiler weighed, keep the fastest, and remember it
     #[arg(long)]
     pub tune: bool,
+    /// Tell where the time went: stages of compilation, each kernel and loop, estimated beside counted, and how near
+    /// to what memory moves
+    #[arg(long)]
+    pub profile: bool,
+    /// Read operands and compile, and tell memory, steps, tier and threads of a run, without running
+    #[arg(long, conflicts_with_all = ["profile", "tune"])]
+    pub dry_run: bool,
     /// Print one JSON object instead of a summary
     #[arg(long)]
     pub json: bool,

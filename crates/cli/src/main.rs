@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `args` `names` | the command line; values that shells complete |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
+//! | `profile` | where the time of a run goes, and what one is going to take |
 //! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
 //! | `out_of_core` `part_by_part` | `run` part by part, on files that are larger than memory |
 //! | `parts` | files that ranks read in parts |
@@ -41,6 +42,7 @@ mod out_of_core;
 mod part_by_part;
 mod parts;
 mod picture;
+mod profile;
 mod progress;
 mod ranks;
 mod recommend;

@@ -396,6 +396,7 @@ impl Summary {
             "compile_seconds": self.compile_seconds,
             "run_seconds": [self.run_seconds],
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
+            "profile": null,
         });
         Ok(json::print(out, object)?)
     }

@@ -10,7 +10,7 @@ use tamis::dist::{
     Communicator, Counted, Described, Distributed, Mpi, Placements, agree, on_threads, phase, same,
 };
 use tamis::notation::Program;
-use tamis::{Code, Diagnostic, Kernel, Options, Storage, Tensor};
+use tamis::{Code, Diagnostic, Kernel, Options, Results, Storage, Tensor};
 
 /// More threads as ranks are of no use.
 const MOST_THREADS: usize = 256;
@@ -145,8 +145,7 @@ impl Operands {
                 let start = Instant::now();
                 let results = kernel.run(&named(all))?;
                 let seconds = start.elapsed().as_secs_f64();
-                let results = results.into_iter().map(|(name, t)| (name, Outcome::Whole(t)));
-                Ok(Ran { results: results.collect(), seconds, sent: None })
+                Ok(Ran { results: whole(results), seconds, sent: None })
             }
             Operands::OfRanks(all) => {
                 let ran = ranks
@@ -182,6 +181,11 @@ impl Outcome {
 
 /// Results by name.
 pub type Outcomes = Vec<(String, Outcome)>;
+
+/// The results of one process.
+pub fn whole(results: Results) -> Outcomes {
+    results.into_iter().map(|(name, tensor)| (name, Outcome::Whole(tensor))).collect()
+}
 
 /// What a run gave.
 pub struct Ran {

@@ -249,7 +249,7 @@ pub fn storage(list: &Coordinates, format: &str, fill: Option<Scalar>) -> Result
 }
 
 /// `14.4 MB`
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut amount = bytes as f64;
     let mut unit = 0;

@@ -5,6 +5,7 @@ use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
 use crate::lists::Readers;
 use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
+use crate::profile::{self, DryRun};
 use crate::ranks::{Operand, Operands, Outcome, Outcomes, Ranks, named};
 use crate::streams::{self, Until};
 use crate::{inputs, json, out_of_core, parts, progress};
@@ -16,8 +17,8 @@ use std::time::Instant;
 use tamis::dist::{self, Communicator, Placements};
 use tamis::notation::Program;
 use tamis::{
-    Backend, Code, Diagnostic, FormatSpec, Kernel, Options, Scalar, Schedule, Storage, Tensor,
-    Tuned, budget,
+    Backend, Code, Diagnostic, FormatSpec, Kernel, Options, Profile, Scalar, Schedule, Storage,
+    Tensor, Tuned, budget,
 };
 use tamis_io::{FileError, FileFormat, WriteOptions};
 
@@ -26,8 +27,10 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     if args.json {
         progress::hide();
     }
+    profile::check(args, ranks)?;
     let request = Request::of(args, ranks)?;
-    let may_be_cut = args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune;
+    let may_be_cut =
+        args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune && !args.dry_run;
     let text = if may_be_cut { out_of_core::bytes_of_text(args) } else { None };
     let Some(text) = text else { return whole(args, request, ranks, out) };
     streams::keep(Until::End);
@@ -45,6 +48,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
         None => Plan::of(args, &request)?,
     };
     match plan {
+        Ok(_) if args.profile => profile::refuse_parts(),
         Ok(plan) => out_of_core::run(args, request, plan, failure, out),
         Err(why) => Err(not_in_parts(failure, why)),
     }
@@ -65,11 +69,15 @@ pub struct Request {
     pub outputs: Vec<(String, PathBuf)>,
     /// How many threads there are.
     pub threads: usize,
+    /// The seconds that parsing the program took.
+    parsing: f64,
 }
 
 impl Request {
     fn of(args: &RunArgs, ranks: Ranks<'_>) -> Result<Request, Failure> {
+        let start = Instant::now();
         let program = tamis::notation::parse(&args.expression)?;
+        let parsing = start.elapsed().as_secs_f64();
         let schedule = tamis::schedule::parse(&args.schedule)?;
         let backend = backend(&args.backend)?;
         let datatype = inputs::datatype(&args.tensors)?;
@@ -93,7 +101,7 @@ impl Request {
             backend,
             ..Options::default()
         };
-        Ok(Request { program, formats, options, placements, outputs, threads })
+        Ok(Request { program, formats, options, placements, outputs, threads, parsing })
     }
 }
 
@@ -104,7 +112,7 @@ fn whole(
     ranks: Ranks<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Request { program, formats, mut options, placements, outputs, threads } = request;
+    let Request { program, formats, mut options, placements, outputs, threads, parsing } = request;
     let (dtype, backend) = (options.datatype, options.backend);
     let start = Instant::now();
     // Tuning runs in this process.
@@ -132,13 +140,23 @@ fn whole(
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;
-    let (results, runs) = runs(&kernel, ranks, (&operands, &outputs), args.time)?;
-    write(ranks, &results, &outputs, inputs::standard_format(&args.tensors.formats))?;
     let schedule = options.schedule.to_string();
-    let report = Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings };
+    if args.dry_run {
+        let seconds = [operand_seconds, parsing, compile_ms / 1e3];
+        let (kernel, operands) = (&kernel, &operands);
+        let dry = DryRun { kernel, operands, backend, threads, schedule, seconds, warnings };
+        return dry.tell(args, out);
+    }
+    let (results, runs, profile) = match args.profile {
+        true => profile::profiled(&kernel, &operands, (args.time, parsing))?,
+        false => runs(&kernel, ranks, (&operands, &outputs), args.time)?,
+    };
+    write(ranks, &results, &outputs, inputs::standard_format(&args.tensors.formats))?;
+    let report =
+        Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings, profile };
     match args.json {
         true => report.json(out, &kernel, &operands, &results)?,
-        false if writes_standard(&outputs) => {}
+        false if writes_standard(&outputs) => report.profile(&mut io::stderr())?,
         false => report.summary(out, &results, &outputs)?,
     }
     Ok(())
@@ -217,11 +235,13 @@ fn note_host(kernel: &Kernel, backend: Backend) {
 }
 
 /// A run: how long it took, and the backend whose code ran.
-struct Run {
-    seconds: f64,
-    ran_on: Option<Backend>,
+pub struct Run {
+    /// The seconds.
+    pub seconds: f64,
+    /// The backend.
+    pub ran_on: Option<Backend>,
     /// How many ranks there were, and the bytes that they sent each other.
-    sent: Option<(usize, u64)>,
+    pub sent: Option<(usize, u64)>,
 }
 
 /// The results of the last of some runs, and what each took.
@@ -230,7 +250,7 @@ fn runs(
     ranks: Ranks<'_>,
     (operands, outputs): (&Operands, &[(String, PathBuf)]),
     count: usize,
-) -> Result<(Outcomes, Vec<Run>), Failure> {
+) -> Result<(Outcomes, Vec<Run>, Option<Profile>), Diagnostic> {
     let mut runs = vec![];
     let mut results = vec![];
     for run in 1..=count {
@@ -243,7 +263,7 @@ fn runs(
         results = ran.results;
         runs.push(Run { seconds: ran.seconds, ran_on: kernel.ran_on(), sent: ran.sent });
     }
-    Ok((results, runs))
+    Ok((results, runs, None))
 }
 
 /// The schedules that were tried, fastest first.
@@ -270,6 +290,7 @@ struct Report {
     threads: usize,
     schedule: String,
     warnings: Vec<Diagnostic>,
+    profile: Option<Profile>,
 }
 
 impl Report {
@@ -301,6 +322,7 @@ impl Report {
             "compile_seconds": self.compile_ms / 1e3,
             "run_seconds": seconds,
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
+            "profile": self.profile.as_ref().map(profile::json),
         });
         json::print(out, object)
     }
@@ -343,7 +365,13 @@ impl Report {
             self.compile_ms,
             median * 1e3,
             self.backend.name()
-        )
+        )?;
+        self.profile(out)
+    }
+
+    /// Where the time went, if that was asked for.
+    fn profile(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.profile.as_ref().map_or(Ok(()), |profile| write!(out, "\n{profile}"))
     }
 }
 

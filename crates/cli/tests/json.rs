@@ -64,6 +64,70 @@ fn runs_tell_all_results_and_times() {
     assert!(object["compile_seconds"].as_f64().is_some_and(|t| t > 0.0 && t < 60.0));
 }
 
+/// The list under a key.
+fn list<'o>(object: &'o Value, key: &str) -> &'o [Value] {
+    object[key].as_array().unwrap_or_else(|| panic!("no list {key}: {object}"))
+}
+
+#[test]
+fn profiles_tell_stages_kernels_and_loops() {
+    let args =
+        [&["run", SPMV, "-f", "A=csr"][..], &OPERANDS, &["--time", "3", "--profile"]].concat();
+    let object = printed(&args, 0, "run");
+    let profile = &object["profile"];
+    check_keys("profile", profile);
+    let stages = profile["stages"].as_object().expect("an object");
+    for stage in ["parse", "legalise", "plan", "lower", "passes", "cranelift", "loading"] {
+        assert!(stages[stage].as_f64().is_some_and(|t| t > 0.0), "{stage}: {profile}");
+    }
+    let [kernel] = list(profile, "kernels") else { panic!("{profile}") };
+    check_keys("profiled kernel", kernel);
+    let nnz = object["operands"][0]["nnz"].as_u64().expect("a number");
+    let bytes = ["operands", "results"].map(|of| list(&object, of)).concat();
+    let bytes = bytes.iter().map(|tensor| tensor["bytes"].as_u64().expect("bytes")).sum::<u64>();
+    assert_eq!((&kernel["bytes"], &kernel["values"]), (&json!(bytes), &json!(600)));
+    assert_eq!(kernel["stores"], 600);
+    assert!(kernel["seconds"].as_f64().is_some_and(|t| t > 0.0), "{kernel}");
+    let loops = list(kernel, "loops");
+    loops.iter().for_each(|one| check_keys("profiled loop", one));
+    let told = |one: &Value| {
+        let key = |key: &str| one[key].clone();
+        [key("variable"), key("depth"), key("drivers"), key("iterations"), key("loads")]
+    };
+    let loops: Vec<_> = loops.iter().map(told).collect();
+    let i = [json!("i"), json!(0), json!([]), json!(600), json!(0)];
+    let j = [json!("j"), json!(1), json!(["A"]), json!(nnz), json!(3 * nnz + 1200)];
+    assert_eq!(loops, [i, j]);
+}
+
+#[test]
+fn what_takes_too_many_steps_is_estimated() {
+    let args = ["run", "a = x(i)", "-d", "i=5000000", "-g", "x=dense", "--profile"];
+    let object = printed(&args, 0, "run");
+    let profile = &object["profile"];
+    assert_eq!(
+        (&profile["counted"], &profile["kernels"][0]["loads"]),
+        (&json!(false), &json!(null))
+    );
+    let one = &profile["kernels"][0]["loops"][0];
+    assert_eq!((&one["estimated_iterations"], &one["iterations"]), (&json!(5e6), &json!(null)));
+}
+
+#[test]
+fn dry_runs_tell_memory_steps_and_tier() {
+    let args = [&["run", SPMV, "-f", "A=csr"][..], &OPERANDS, &["--dry-run"]].concat();
+    let object = printed(&args, 0, "dry run");
+    list(&object, "kernels").iter().for_each(|kernel| check_keys("estimated kernel", kernel));
+    let operands = list(&object, "operands");
+    let bytes = operands.iter().map(|tensor| tensor["bytes"].as_u64().expect("bytes")).sum::<u64>();
+    let nnz = operands[0]["nnz"].as_f64().expect("a number");
+    assert_eq!(object["operand_bytes"], bytes);
+    assert_eq!((&object["result_bytes"], &object["steps"]), (&json!(4800.0), &json!(600.0 + nnz)));
+    assert_eq!((&object["bytes"], &object["tier"]), (&json!(bytes as f64 + 4800.0), &json!("jit")));
+    let several = [&args[..], &["--ranks", "2"]].concat();
+    printed(&several, 2, "failure");
+}
+
 #[test]
 fn numbers_that_json_lacks_are_texts() {
     let result = |text: &str, input: &str| {

@@ -42,7 +42,7 @@ fn commands_of_pages_work_as_written() {
     let folder = Temporary::folder(&std::env::temp_dir()).expect("a folder");
     let data = root().join("data").canonicalize().expect("the data");
     std::os::unix::fs::symlink(data, folder.path().join("data")).expect("a link");
-    for page in ["README.md", "docs/README.md"] {
+    for page in ["README.md", "docs/README.md", "docs/guide/profile.md"] {
         let text = std::fs::read_to_string(root().join(page)).expect("a page");
         let commands = commands(&text);
         assert!(!commands.is_empty(), "{page} has no commands");
@@ -63,4 +63,32 @@ fn scripts_of_examples_work_as_written() {
         let name = script.to_string_lossy();
         check(&name, &shell(&[&name], &root()));
     }
+}
+
+/// A line for each kernel and loop, with all columns; a dry run computes nothing.
+#[test]
+fn profiles_and_dry_runs_tell_each_loop() {
+    let run = "tamis run 'y(i) = A(i,j) * x(j)' -f A=csr -i A=data/bar.mtx.gz -g x=dense";
+    let text = |more: &str| {
+        let output = shell(&["-c", &format!("{run} {more}")], &root());
+        check(more, &output);
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let profile = text("--profile --time 3");
+    let begins = |begin: &str| {
+        let line = profile.lines().find(|line| line.trim_start().starts_with(begin));
+        line.unwrap_or_else(|| panic!("{begin}: {profile}")).split_whitespace().collect::<Vec<_>>()
+    };
+    assert_eq!(
+        begins("iterations").join(" "),
+        "iterations estimated loads stores bytes time GB/s of limit"
+    );
+    assert_eq!(begins("y by compute_y")[3..9], ["24002", "24002", "71406", "600", "292.8", "kB"]);
+    assert_eq!(begins("i ")[..5], ["i", "600", "600", "0", "600"]);
+    assert_eq!(begins("j of A")[..7], ["j", "of", "A", "23402", "23402", "71406", "0"]);
+    let dry = text("--dry-run");
+    assert!(dry.contains("y: about 600 stored, dense\n"), "{dry}");
+    assert!(dry.contains("operands 288.0 kB, results 4.8 kB, workspaces 0 B\n"), "{dry}");
+    assert!(dry.contains("steps: about 24002: i 600, j of A 23402\n"), "{dry}");
+    assert!(dry.contains("nothing was computed") && !dry.contains("ran in"), "{dry}");
 }

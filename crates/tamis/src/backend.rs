@@ -88,7 +88,7 @@ impl Backend {
     }
 
     /// Of `auto` the backend that runs its calls at first; any other is itself.
-    pub(crate) fn at_first(self) -> Backend {
+    pub fn at_first(self) -> Backend {
         let has_jit = || ENGINES.iter().any(|(backend, _)| *backend == Backend::Jit);
         match self {
             Backend::Auto if has_jit() => Backend::Jit,

@@ -15,7 +15,7 @@ use crate::tiers::Tiers;
 use crate::waste;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tamis_core::cin::terms::{MANY, Sizes, most_terms};
 use tamis_core::cin::{self, KernelKind, Overflow, Role};
 use tamis_core::kind;
@@ -30,6 +30,7 @@ use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::ir;
 use tamis_runtime::Tensor;
+use tamis_runtime::interpreted::{Counted, Counting};
 use tamis_runtime::kernel::{Call, Executable};
 use tamis_runtime::pattern::at_entries;
 
@@ -47,7 +48,19 @@ impl Cut {
     fn of(options: &Options) -> Cut {
         Cut { parts: options.parts, threads: options.threads.unwrap_or(usize::MAX) }
     }
+
+    /// So many stored elements are worth a part of their own.
+    fn grain(self) -> u64 {
+        match self.parts {
+            Parts::Whole => u64::MAX,
+            Parts::Worthwhile => WORTHWHILE,
+            Parts::OfElements(n) => n,
+        }
+    }
 }
+
+/// Whoever is told that a kernel ended.
+pub(crate) type Observer<'o> = &'o mut dyn FnMut(usize, &[Option<Cow<'_, Tensor>>]);
 
 /// The kernels of one kind.
 pub(crate) struct CompiledKind {
@@ -134,7 +147,18 @@ impl CompiledKind {
         values: &mut Values<'_, Tensor>,
         dims: &IdVec<IndexVar, u64>,
     ) -> Result<Backend, Diagnostic> {
-        self.suited(values, dims)?.run_all(values, dims)
+        self.run_observed(values, dims, &mut |_, _| ())
+    }
+
+    /// The same; `ended` is told of each kernel that runs on the host, by its number, with all values that there
+    /// are behind it.
+    pub(crate) fn run_observed(
+        &self,
+        values: &mut Values<'_, Tensor>,
+        dims: &IdVec<IndexVar, u64>,
+        ended: Observer<'_>,
+    ) -> Result<Backend, Diagnostic> {
+        self.suited(values, dims)?.run_all(values, dims, ended)
     }
 
     /// The kernels that are right for operands of these sizes: sums of very many terms need more tests
@@ -175,6 +199,7 @@ impl CompiledKind {
         &self,
         values: &mut Values<'_, Tensor>,
         dims: &IdVec<IndexVar, u64>,
+        ended: Observer<'_>,
     ) -> Result<Backend, Diagnostic> {
         let program = &self.compiled.program;
         values.resize(program.tensors.len(), None);
@@ -187,7 +212,22 @@ impl CompiledKind {
         let begun = self.tiers.as_ref().map(|tiers| (tiers, tiers.begin(&self.compiled, values)));
         let second = begun.as_ref().and_then(|(_, (_, second))| *second);
         let start = Instant::now();
-        let executables = second.unwrap_or(&self.executables);
+        self.run_on(second.unwrap_or(&self.executables), self.cut, (values, dims), ended)?;
+        if let Some((tiers, (begun, _))) = begun {
+            tiers.timed(begun, start.elapsed());
+        }
+        Ok(second.map_or(self.backend.at_first(), |_| Backend::C))
+    }
+
+    /// Runs the kernels by what was made of their functions, whose parameters no target changes.
+    fn run_on(
+        &self,
+        executables: &[Box<dyn Executable>],
+        cut: Cut,
+        (values, dims): (&mut Values<'_, Tensor>, &IdVec<IndexVar, u64>),
+        ended: Observer<'_>,
+    ) -> Result<(), Diagnostic> {
+        let program = &self.compiled.program;
         let functions = self.compiled.functions.iter().zip(executables);
         for (k, (lowered, executable)) in functions.enumerate() {
             let kernel = &program.kernels[k];
@@ -198,6 +238,7 @@ impl CompiledKind {
                 false => None,
             };
             let call = self.call(kernel.result, lowered, executable.as_ref(), &[], dims);
+            let call = Call { grain: cut.grain(), ..call };
             let done = refuse_waste(program, kernel, values)
                 .and_then(|()| Call { follows, ..call }.run_into(values));
             if let Some(pattern) = taken_over {
@@ -215,14 +256,43 @@ impl CompiledKind {
             } else {
                 done?;
             }
+            ended(k, values);
             for temporary in &self.last_reads[k] {
                 values[temporary.index()] = None;
             }
         }
-        if let Some((tiers, (begun, _))) = begun {
-            tiers.timed(begun, start.elapsed());
+        Ok(())
+    }
+
+    /// Interprets the kernels on operands, each as a whole and before any pass, so that its loops are those of the
+    /// plan; what each function did, unless one takes more iterations than the limit.
+    pub(crate) fn count(
+        &self,
+        values: &mut Values<'_, Tensor>,
+        dims: &IdVec<IndexVar, u64>,
+        limit: u64,
+    ) -> Result<Option<Vec<(ir::Function, Counted)>>, Diagnostic> {
+        let own = self.suited(values, dims)?;
+        let program = &own.compiled.program;
+        let function = |kernel| pipeline::lowered(program, kernel).function;
+        let counting = |kernel| Arc::new(Counting::new(function(kernel), limit));
+        let counting: Vec<Arc<Counting>> = program.kernels.iter().map(counting).collect();
+        let boxed = |one: &Arc<Counting>| Box::new(Arc::clone(one)) as Box<dyn Executable>;
+        let executables: Vec<_> = counting.iter().map(boxed).collect();
+        let whole = Cut { parts: Parts::Whole, ..own.cut };
+        values.resize(program.tensors.len(), None);
+        let done = own.run_on(&executables, whole, (values, dims), &mut |_, _| ());
+        let counted: Vec<_> =
+            counting.iter().map(|one| (one.function().clone(), one.counted())).collect();
+        match counted.iter().any(|(_, counted)| counted.is_cut_off) {
+            true => Ok(None),
+            false => done.map(|()| Some(counted)),
         }
-        Ok(second.map_or(self.backend.at_first(), |_| Backend::C))
+    }
+
+    /// What code generation took, by its steps.
+    pub(crate) fn generation(&self) -> impl Iterator<Item = (&'static str, Duration)> {
+        self.executables.iter().flat_map(|executable| executable.generation().iter().copied())
     }
 
     /// A call of one of the kernels on the host.
@@ -243,11 +313,7 @@ impl CompiledKind {
             dims,
             pack: crate::pack,
             threads: self.cut.threads,
-            grain: match self.cut.parts {
-                Parts::Whole => u64::MAX,
-                Parts::Worthwhile => WORTHWHILE,
-                Parts::OfElements(n) => n,
-            },
+            grain: self.cut.grain(),
             follows: false,
             packs: matches!(self.cut.parts, Parts::OfElements(_)),
         }

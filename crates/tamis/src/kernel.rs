@@ -6,6 +6,7 @@ use crate::compiled_kind::CompiledKind;
 use crate::operand::{
     Given, Operand, check_pattern, longest, operand, other_pattern, request, variable,
 };
+use crate::profile::Clock;
 use crate::results::Results;
 use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
@@ -134,6 +135,8 @@ pub struct Kernel {
     pub(crate) binding: Mutex<Option<Arc<Binding>>>,
     /// The position in [`Backend::ALL`] of the one that ran last; beyond it before the first run.
     ran_on: AtomicUsize,
+    /// The stages of compilation, and the seconds that each took.
+    stages: Vec<(&'static str, f64)>,
     /// What ranks asked each other for in the last run.
     #[cfg(feature = "dist")]
     requests: crate::dist::Requests,
@@ -225,11 +228,16 @@ impl Kernel {
             false => known.vars.enumerate().filter_map(|(var, d)| Some((var, (*d)?))).collect(),
         };
         let request = request(&program, inputs, &dims, options)?;
-        let compiled = pipeline::compile(&request, &options.schedule, options.backend.target())?;
+        let (mut clock, target) = (Clock::start(), options.backend.target());
+        let ended = &mut |stage: pipeline::Stage| clock.lap(stage.name());
+        let compiled = pipeline::compile_observed(&request, &options.schedule, target, ended)?;
+        let fused = CompiledKind::load(compiled, KernelKind::Fused, options)?;
+        clock.lap("code");
+        clock.split("code", fused.generation());
         let formats = options.results.iter().map(|(name, s)| (name.clone(), s.format.clone()));
         Ok(Kernel {
             program,
-            fused: CompiledKind::load(compiled, KernelKind::Fused, options)?,
+            fused,
             assemble: OnceLock::new(),
             compute: OnceLock::new(),
             given,
@@ -237,6 +245,7 @@ impl Kernel {
             scattered: formats.filter(|(_, format)| is_scattered(format)).collect(),
             binding: Mutex::new(None),
             ran_on: AtomicUsize::new(Backend::ALL.len()),
+            stages: clock.done(),
             #[cfg(feature = "dist")]
             requests: crate::dist::Requests::default(),
         })
@@ -319,6 +328,11 @@ impl Kernel {
 
     pub(crate) fn shapes(&self) -> &BTreeMap<TensorId, Vec<u64>> {
         &self.shapes
+    }
+
+    /// The stages of compilation, and the seconds that each took.
+    pub fn stages(&self) -> &[(&'static str, f64)] {
+        &self.stages
     }
 
     #[cfg(feature = "dist")]
@@ -415,7 +429,7 @@ impl Kernel {
     }
 
     /// The results in the formats that were asked for.
-    fn formatted(&self, values: Values<'_, Tensor>) -> Result<Results, Diagnostic> {
+    pub(crate) fn formatted(&self, values: Values<'_, Tensor>) -> Result<Results, Diagnostic> {
         let mut results = self.named(values);
         for (name, result) in results.iter_mut() {
             if let Some(packed) = self.scattered(name, result)? {

@@ -113,6 +113,8 @@
 //! | `convert` | any format to any other, by generated kernels |
 //! | `scattered` | formats with levels in order below a hash map, packed in two steps |
 //! | `slow` | a word before it is slow |
+//! | `estimate` | steps, values and memory of a call, before it runs |
+//! | `profile` | where the time of a call goes: stages, kernels, loops |
 //! | `footprint` | bytes of entries in a storage, before they are packed |
 //! | `waste` | refusing formats that would take far more memory than entries need |
 //! | `dims` | dimensions of index variables |
@@ -133,6 +135,7 @@ mod convert;
 mod dims;
 #[cfg(feature = "dist")]
 pub mod dist;
+mod estimate;
 pub mod explain;
 mod footprint;
 #[cfg(feature = "cuda")]
@@ -142,6 +145,7 @@ mod library;
 #[cfg(feature = "cuda")]
 mod on_device;
 mod operand;
+mod profile;
 mod results;
 mod reuse;
 mod scattered;
@@ -159,9 +163,11 @@ use absent::tiers;
 pub use backend::Backend;
 pub use builder::Program;
 pub use convert::{ToFormat, pack, usual_format};
+pub use estimate::{Estimate, KernelEstimate, LoopEstimate};
 pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use library::{Language, SourceFile};
+pub use profile::{KernelProfile, LoopProfile, Profile, RunProfile};
 pub use results::Results;
 pub use scattered::is_writable;
 pub use tamis_core::cin::KernelKind;
@@ -175,6 +181,7 @@ pub use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind, Place, nearest};
 pub use tamis_ir::half::{Bf16, F16};
 pub use tamis_ir::ids;
+pub use tamis_ir::interpret::Counts;
 #[cfg(feature = "c-tier")]
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
 #[cfg(feature = "c-tier")]

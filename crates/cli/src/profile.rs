@@ -1,0 +1,236 @@
+//! `tamis run --profile` and `--dry-run`: where the time of a run goes, and what one is going to take.
+//!
+//! ```text
+//! y: about 600 stored, dense
+//! memory: about 292.8 kB of 20.3 GB: operands 288.0 kB, results 4.8 kB, workspaces 0 B
+//! steps: about 24002: i 600, j of A 23402
+//! ```
+
+use crate::args::RunArgs;
+use crate::failure::{Failure, invalid, note};
+use crate::json;
+use crate::ranks::{Operands, Outcomes, Ranks, named, whole};
+use crate::recommend::size;
+use crate::run::Run;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use tamis::{Backend, Diagnostic, Estimate, Kernel, LoopEstimate, Profile, budget};
+
+/// Refuses what is known of one process alone.
+pub fn check(args: &RunArgs, ranks: Ranks<'_>) -> Result<(), Failure> {
+    let option = match (args.profile, args.dry_run) {
+        (true, _) => "--profile",
+        (_, true) => "--dry-run",
+        _ => return Ok(()),
+    };
+    match ranks {
+        Ranks::One => Ok(()),
+        _ => Err(invalid(
+            option,
+            "each rank has a part of the operands",
+            "leave out --mpi and --ranks; explain --emit comm tells what ranks send",
+        )),
+    }
+}
+
+/// Refuses a profile of a program that runs part by part.
+pub fn refuse_parts() -> Result<(), Failure> {
+    let reason = "the program runs part by part";
+    Err(invalid("--profile", reason, "use more memory, or smaller operands"))
+}
+
+/// The results of the last of some runs, what each took, and where its time went; `parsing` took so many seconds.
+pub fn profiled(
+    kernel: &Kernel,
+    operands: &Operands,
+    (count, parsing): (usize, f64),
+) -> Result<(Outcomes, Vec<Run>, Option<Profile>), Diagnostic> {
+    let Operands::Whole(all) = operands else { unreachable!("ranks have no profile") };
+    let (results, mut profile) = kernel.profile(&named(all), count)?;
+    profile.stages.insert(0, ("parse", parsing));
+    let run = |run: &tamis::RunProfile| Run {
+        seconds: run.seconds,
+        ran_on: Some(run.ran_on),
+        sent: None,
+    };
+    Ok((whole(results), profile.runs.iter().map(run).collect(), Some(profile)))
+}
+
+/// A profile as JSON.
+pub fn json(profile: &Profile) -> Value {
+    let kernels = profile.kernels.iter().map(|kernel| {
+        let counts = kernel.counts;
+        let speed = kernel.bytes_per_second();
+        json!({
+            "name": kernel.estimate.name,
+            "result": kernel.estimate.result,
+            "seconds": kernel.seconds,
+            "bytes": kernel.bytes,
+            "bytes_per_second": speed,
+            "share_of_limit": speed.map(|speed| speed / profile.bandwidth),
+            "values": kernel.values,
+            "estimated_values": kernel.estimate.values,
+            "iterations": counts.map(|c| c.iterations),
+            "estimated_iterations": kernel.estimate.steps,
+            "loads": counts.map(|c| c.loads),
+            "stores": counts.map(|c| c.stores),
+            "bytes_moved": counts.map(|c| c.moved),
+            "workspace_bytes": counts.map(|c| c.bytes),
+            "loops": kernel.loops.iter().map(loop_json).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "stages": stages(&profile.stages),
+        "bandwidth": profile.bandwidth,
+        "counted": profile.is_counted,
+        "kernels": kernels.collect::<Vec<_>>(),
+    })
+}
+
+fn loop_json(l: &tamis::LoopProfile) -> Value {
+    json!({
+        "variable": l.var,
+        "of_code": l.is_of_code,
+        "depth": l.depth,
+        "drivers": l.drivers,
+        "iterations": l.counts.map(|c| c.iterations),
+        "estimated_iterations": l.estimated,
+        "loads": l.counts.map(|c| c.loads),
+        "stores": l.counts.map(|c| c.stores),
+        "bytes_moved": l.counts.map(|c| c.moved),
+        "share": l.share,
+    })
+}
+
+/// The seconds of each stage of compilation, by its name.
+fn stages(stages: &[(&'static str, f64)]) -> Value {
+    stages.iter().map(|(name, seconds)| ((*name).to_owned(), json!(seconds))).collect()
+}
+
+/// What a run is going to take.
+pub struct DryRun<'r> {
+    /// The kernel.
+    pub kernel: &'r Kernel,
+    /// The operands.
+    pub operands: &'r Operands,
+    /// What was asked for to run it.
+    pub backend: Backend,
+    /// How many threads there are.
+    pub threads: usize,
+    /// The commands.
+    pub schedule: String,
+    /// What reading and packing operands took, parsing, and compilation: seconds.
+    pub seconds: [f64; 3],
+    /// What is slow.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl DryRun<'_> {
+    /// Tells it.
+    pub fn tell(&self, args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
+        let Operands::Whole(all) = self.operands else { unreachable!("ranks run no such") };
+        let estimate = self.kernel.estimate(&named(all))?;
+        match args.json {
+            true => self.json(&estimate, out)?,
+            false => self.text(&estimate, out)?,
+        }
+        if estimate.bytes(self.threads) > budget::limit() as f64 && !args.json {
+            note(
+                "that is more memory than there is; --memory-limit runs some programs part by part",
+            );
+        }
+        Ok(())
+    }
+
+    fn text(&self, estimate: &Estimate, out: &mut dyn Write) -> io::Result<()> {
+        let program = &self.kernel.compiled().program;
+        for (kernel, made) in estimate.kernels.iter().zip(&program.kernels) {
+            let storage = program.storage(made.result);
+            let role = if kernel.is_temporary { " (a temporary)" } else { "" };
+            let (name, stored) = (&kernel.result, about(kernel.values));
+            writeln!(out, "{name}{role}: about {stored} stored, {storage}")?;
+        }
+        writeln!(
+            out,
+            "memory: about {} of {}: operands {}, results {}, workspaces {}",
+            size(estimate.bytes(self.threads) as u64),
+            size(budget::limit() as u64),
+            size(estimate.operand_bytes),
+            size(estimate.result_bytes() as u64),
+            size(estimate.workspace_bytes(self.threads) as u64)
+        )?;
+        let loops = estimate.kernels.iter().flat_map(|kernel| &kernel.loops).map(trips);
+        let loops = loops.collect::<Vec<_>>().join(", ");
+        writeln!(out, "steps: about {}: {loops}", about(estimate.steps()))?;
+        let threads = if self.threads == 1 { "thread" } else { "threads" };
+        let first = match self.backend.at_first() {
+            first if first == self.backend => String::new(),
+            first => format!(" ({} at first)", first.name()),
+        };
+        let name = self.backend.name();
+        writeln!(out, "runs on: {name}{first}, {} {threads}", self.threads)?;
+        let [reading, parsing, compiling] = self.seconds.map(|seconds| 1e3 * seconds);
+        writeln!(
+            out,
+            "read operands in {reading:.3} ms, compiled in {:.3} ms; nothing was computed",
+            parsing + compiling
+        )
+    }
+
+    fn json(&self, estimate: &Estimate, out: &mut dyn Write) -> io::Result<()> {
+        let kernels = estimate.kernels.iter().map(|kernel| {
+            let loops = kernel.loops.iter().map(|l| {
+                json!({
+                    "variable": l.var,
+                    "depth": l.depth,
+                    "drivers": l.drivers,
+                    "iterations": l.iterations,
+                })
+            });
+            json!({
+                "name": kernel.name,
+                "result": kernel.result,
+                "temporary": kernel.is_temporary,
+                "cut": kernel.is_cut,
+                "steps": kernel.steps,
+                "values": kernel.values,
+                "bytes": kernel.bytes,
+                "workspace_bytes": kernel.workspace_bytes,
+                "loops": loops.collect::<Vec<_>>(),
+            })
+        });
+        let [reading, parsing, compiling] = self.seconds;
+        let mut of_stages = stages(self.kernel.stages());
+        of_stages["parse"] = json!(parsing);
+        let object = json!({
+            "operands": self.operands.json(),
+            "kernels": kernels.collect::<Vec<_>>(),
+            "backend": self.backend.name(),
+            "tier": self.backend.at_first().name(),
+            "threads": self.threads,
+            "schedule": self.schedule,
+            "steps": estimate.steps(),
+            "bytes": estimate.bytes(self.threads),
+            "operand_bytes": estimate.operand_bytes,
+            "result_bytes": estimate.result_bytes(),
+            "workspace_bytes": estimate.workspace_bytes(self.threads),
+            "limit_bytes": budget::limit(),
+            "operand_seconds": reading,
+            "compile_seconds": compiling,
+            "stages": of_stages,
+            "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
+        });
+        json::print(out, object)
+    }
+}
+
+/// A loop and how often it iterates.
+fn trips(l: &LoopEstimate) -> String {
+    let of = if l.drivers.is_empty() { "" } else { " of " };
+    format!("{}{of}{} {}", l.var, l.drivers.join(", "), about(l.iterations))
+}
+
+/// A number as people read it.
+fn about(number: f64) -> String {
+    if number < 1e7 { format!("{number:.0}") } else { format!("{number:.1e}") }
+}
