@@ -115,7 +115,7 @@ fn ci() -> bool {
 
 /// The library with each of its features alone, and without any, has no warning; other steps have all.
 fn features() -> bool {
-    ["", "jit", "c-tier", "cuda", "io"].iter().all(|feature| {
+    ["", "jit", "c-tier", "cuda", "io", "serde"].iter().all(|feature| {
         let chosen = ["--no-default-features", "--features", feature, "--profile", PROFILE];
         let lints = ["--", "-D", "warnings"];
         cargo(&[&["clippy", "--quiet", "-p", "tamis"], &chosen[..]].concat(), &lints, None)

@@ -17,7 +17,7 @@
 //! | `bytes` | values as bytes, and back |
 //! | `tensor` | validated tensors |
 //! | `view` | tensors of borrowed arrays |
-//! | `neighbours` | arrays and matrices of `ndarray` and `sprs` as tensors, and back |
+//! | `neighbours` | arrays and matrices of `ndarray` and `sprs` as tensors, and back; tensors, formats and schedules for `serde` |
 //! | `quick` | seeing at once that arrays are valid |
 //! | `ascending` | sorting the coordinates of a row |
 //! | `radix` | stable parallel radix sort |
@@ -41,8 +41,8 @@
 //! | `threads` | the thread pool |
 //! | `processor` | the processor level that code is generated for: the one asked for, what it allows, what the machine has |
 //!
-//! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`, the features `ndarray` and `sprs`
-//! add `neighbours`.
+//! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`, the features `ndarray`, `sprs`
+//! and `serde` add `neighbours`.
 
 mod ascending;
 pub mod bandwidth;
@@ -67,7 +67,7 @@ pub mod kernel;
 #[cfg(feature = "c-tier")]
 mod library;
 pub mod memory;
-#[cfg(any(feature = "ndarray", feature = "sprs"))]
+#[cfg(any(feature = "ndarray", feature = "sprs", feature = "serde"))]
 mod neighbours;
 mod owned;
 pub mod pack;
@@ -93,6 +93,8 @@ pub use extent::{LARGEST_DIMENSION, check_dims};
 pub use index::Index;
 pub use interrupt::Interrupt;
 pub use memory::{Buffer, Element, Truth};
+#[cfg(feature = "serde")]
+pub use neighbours::as_text;
 pub use pack::{Duplicates, is_list, pack};
 pub use pages::HugePages;
 pub use parallel::longest_row;

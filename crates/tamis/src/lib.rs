@@ -92,6 +92,7 @@
 //! | `dist` | programs on several processes, as the module `dist`; MPI is looked for when it is used |
 //! | `ndarray` | arrays of this crate as tensors and views, and tensors as arrays: `Tensor::try_from(array)`, `ArrayD::try_from(tensor)` |
 //! | `sprs` | the same for its matrices by rows or columns: `TensorView::try_from(&matrix)`, `CsMat::try_from(tensor)` |
+//! | `serde` | `Serialize` and `Deserialize` for tensors, and by the module `as_text` for formats and schedules; what is read is checked as constructors do |
 //!
 //! # Modules
 //!
@@ -182,6 +183,8 @@ pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind, Place, nearest};
 pub use tamis_ir::half::{Bf16, F16};
 pub use tamis_ir::ids;
 pub use tamis_ir::interpret::Counts;
+#[cfg(feature = "serde")]
+pub use tamis_runtime::as_text;
 #[cfg(feature = "c-tier")]
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
 #[cfg(feature = "c-tier")]

@@ -8,13 +8,22 @@ use tamis_ir::ids::{Id, Mode};
 /// `csr`, or `(i, j) -> (j: dense, i: compressed)`.
 impl Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(name) = self.name() {
-            return f.write_str(&name);
-        }
+        f.write_str(&self.name().unwrap_or_else(|| self.arrow()))
+    }
+}
+
+impl Format {
+    /// The arrow form, which tells the order, whether or not the format has a name.
+    ///
+    /// ```
+    /// let spec = tamis_core::format::parse("dense", Some(2)).unwrap();
+    /// assert_eq!(spec.format.arrow(), "(i, j) -> (i: dense, j: dense)");
+    /// ```
+    pub fn arrow(&self) -> String {
         let modes: Vec<String> = (0..self.order()).map(|m| mode_name(Mode::new(m))).collect();
         let levels: Vec<String> =
             self.levels().iter().map(|l| format!("{}: {}", l.map, l.kind)).collect();
-        write!(f, "({}) -> ({})", modes.join(", "), levels.join(", "))
+        format!("({}) -> ({})", modes.join(", "), levels.join(", "))
     }
 }
 

@@ -5,9 +5,14 @@
 //! | `ndarray` | `Array` | `ArrayView` in the order of its axes | `ArrayD`, from any format |
 //! | `sprs` | `CsMatI` by rows or columns | `&CsMatI` | `CsMatI`, from `csr` and `csc` |
 //!
-//! All are `TryFrom`. Elements and indices are of the types that [`crate::Element`] and [`crate::Index`] list.
+//! All are `TryFrom`. Elements and indices are of the types that [`crate::Element`] and [`crate::Index`] list. The feature `serde`
+//! adds `Serialize` and `Deserialize` of tensors, and of formats and schedules [`as_text`].
 
+#[cfg(feature = "serde")]
+pub mod as_text;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+#[cfg(feature = "serde")]
+mod serde;
 #[cfg(feature = "sprs")]
 mod sprs;
