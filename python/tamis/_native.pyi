@@ -109,6 +109,9 @@ class Tasks:
 
 def bare_format(text: str) -> str: ...
 def fail_on_ranks(handle: int, reason: str) -> None: ...
+def profiled(
+    kernel: Kernel, runs: int, /, **operands: Any
+) -> tuple[Any, dict[str, Any], str]: ...
 def run_on_ranks(
     kernel: Kernel,
     handle: int,

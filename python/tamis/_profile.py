@@ -1,4 +1,5 @@
-"""What calls of kernels take: ``with tamis.profile() as found: ..``.
+"""What calls of kernels take, ``with tamis.profile() as found: ..``, and where the time of one program goes,
+``tamis.profile("y(i) = A(i,j) * x(j)", A=A, x=x)``.
 
 y(i) = A(i,j) * x(j)   3 calls, tier jit, compiled in 2.1 ms, ran in 0.02 ms, 1.2 kB
 """
@@ -7,10 +8,12 @@ from __future__ import annotations
 
 from html import escape
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from . import _native
-from ._programs import Kernel
+from ._guard import guarded
+from ._operands import refused
+from ._programs import Kernel, compile
 
 #: The profiles that calls are noted in, of all threads.
 _open: list[Profile] = []
@@ -89,7 +92,54 @@ class Profile:
 _TITLES = ("kernel", "calls", "tier", "compile ms", "run ms", "bytes")
 
 
-def profile() -> Profile:
+class ProgramProfile:
+    """Where the time of a program goes: ``print`` it, or have a notebook show it."""
+
+    #: The last result.
+    result: Any
+    #: The seconds of each stage of compilation, by its name.
+    stages: dict[str, float]
+    #: The seconds of each run.
+    run_seconds: list[float]
+    #: What ran each: ``"jit"``, machine code made in process, or ``"c"``, the C compiler's.
+    ran_on: list[str]
+    #: How many threads there were.
+    threads: int
+    #: The bytes that memory moves in a second, measured.
+    bandwidth: float
+    #: Whether iterations, loads and stores were counted; else iterations are estimates.
+    counted: bool
+    #: A dictionary for each kernel and, under ``"loops"``, each of its loops, with the keys that ``--json`` has.
+    kernels: list[dict[str, Any]]
+
+    def __init__(self, result: Any, facts: dict[str, Any], text: str) -> None:
+        self.result = result
+        for name, value in facts.items():
+            setattr(self, name, value)
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text.rstrip()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+@overload
+def profile() -> Profile: ...
+@overload
+def profile(
+    program: str | Kernel, /, *, runs: int = 3, operands: dict[str, Any] | None = None, **named: Any
+) -> ProgramProfile: ...
+@guarded
+def profile(
+    program: str | Kernel | None = None,
+    /,
+    *,
+    runs: int = 3,
+    operands: dict[str, Any] | None = None,
+    **named: Any,
+) -> Profile | ProgramProfile:
     """What calls of kernels take, of any thread, while a ``with`` block runs: the kernel, the tier that ran it,
     the time until it was compiled, or found, and that of its run, and bytes. Functions that NumPy computes of
     stored values alone, such as ``A * 2``, are no calls of kernels.
@@ -100,8 +150,26 @@ def profile() -> Profile:
     ...     y = A @ np.ones(3)
     >>> [(call.expression, call.bytes) for call in found.calls]
     [('out(i0) = sum(k1, t0(i0,k1) * t1(k1))', 100)]
+
+    Of a program in index notation, or a kernel, and its operands by name: where the time of so many ``runs`` goes, by
+    stages of compilation, kernels and loops, with iterations (estimated beside counted), loads, stores, bytes, and the
+    share of what memory moves. Printed, it is a table. Operands named ``runs`` or ``operands`` go into ``operands``.
+
+    >>> found = tamis.profile("y(i) = A(i,j) * x(j)", A=A, x=np.ones(3))
+    >>> [(row["variable"], row["iterations"], row["loads"]) for row in found.kernels[0]["loops"]]
+    [('i', 3, 0), ('j', 3, 15)]
+    >>> found.result
+    array([1., 1., 1.])
     """
-    return Profile()
+    named = {**(operands or {}), **named}
+    if program is None:
+        if named:
+            raise refused("there is no program for these operands", "give the program first")
+        return Profile()
+    if not isinstance(runs, int) or not 0 < runs < 2**31:
+        raise refused(f"a program does not run {runs!r} times", "run it once, or more often")
+    kernel = program if isinstance(program, Kernel) else compile(program)
+    return ProgramProfile(*_native.profiled(kernel, runs, **named))
 
 
 def _called(kernel: Kernel, /, *arguments: Any, **named: Any) -> Any:

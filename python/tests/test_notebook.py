@@ -37,6 +37,34 @@ def test_a_profile_has_each_call_of_a_kernel():
     assert found._repr_html_().count("<tr>") == 5
 
 
+def test_a_profile_of_a_program_has_its_loops():
+    program = "C(i,j) = A(i,k) * A(k,j); y(i) = C(i,j) * x(j)"
+    kernel = tamis.compile(program, C="csr")
+    found = tamis.profile(kernel, runs=4, A=A, x=X)
+    np.testing.assert_array_equal(found.result, kernel(A=A, x=X))
+    assert len(found.run_seconds) == 4 and set(found.ran_on) <= {"jit", "c"}
+    assert found.counted and found.bandwidth > 1e8 and found.threads >= 1
+    assert found.stages["cranelift"] > 0 and all(t >= 0 for t in found.stages.values())
+    product, sum_ = found.kernels
+    assert (product["result"], sum_["result"]) == ("C", "y") and product["values"] == 3
+    assert [row["variable"] for row in sum_["loops"]] == ["i", "j"]
+    rows = [row for row in product["loops"] if not row["of_code"]]
+    assert [(row["depth"], row["drivers"], row["iterations"]) for row in rows] == [
+        (0, [], 3),
+        (1, ["A"], 3),
+        (2, ["A"], 3),
+    ]
+    assert all(row["estimated_iterations"] == 3 for row in rows)
+    assert "by compute_y" in repr(found) and repr(found)[:40] in found._repr_html_()
+    assert tamis.profile("s = runs(i)", operands={"runs": X}).result == 3
+    with pytest.raises(tamis.TamisError, match="0 times"):
+        tamis.profile(kernel, runs=0, A=A, x=X)
+    with pytest.raises(tamis.TamisError, match="no program"):
+        tamis.profile(A=A)
+    with pytest.raises(tamis.TamisError):
+        tamis.profile(kernel, A=A)
+
+
 def test_profiles_nest_and_leave_nothing():
     with tamis.profile() as outer:
         A @ X

@@ -17,6 +17,7 @@
 //! | `borrowing` | whether positions and coordinates of others are copied first |
 //! | `memory` | arrays of tensors, lent by it |
 //! | `threads` | the threads of kernels, and forks |
+//! | `profile` | where the time of a program goes |
 //! | `array` `sparse` `scalar` `operand` | arrays of NumPy, of SciPy, numbers, and anything else as operands |
 //! | `result` | tensors as arrays of NumPy and SciPy |
 //! | `convert` | other formats and other shapes |
@@ -74,6 +75,7 @@ mod kernel;
 mod listed;
 mod memory;
 mod operand;
+mod profile;
 mod ranks;
 mod reshape;
 mod result;
@@ -115,6 +117,8 @@ mod _native {
     use crate::memory::Memory;
     #[pymodule_export]
     use crate::operand::borrow;
+    #[pymodule_export]
+    use crate::profile::profiled;
     #[pymodule_export]
     use crate::ranks::{bare_format, fail_on_ranks, run_on_ranks};
     #[pymodule_export]
