@@ -8,19 +8,18 @@ use crate::part_by_part::not_in_parts;
 use crate::profile::{self, DryRun};
 use crate::ranks::{Operand, Operands, Outcome, Outcomes, Ranks, named};
 use crate::streams::{self, Until};
-use crate::{inputs, json, out_of_core, parts, progress};
+use crate::{inputs, json, out_of_core, progress, written};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis::dist::{self, Communicator, Placements};
+use tamis::dist::{self, Placements};
 use tamis::notation::Program;
 use tamis::{
     Backend, Code, Diagnostic, FormatSpec, Kernel, Options, Profile, Scalar, Schedule, Storage,
     Tensor, Tuned, budget,
 };
-use tamis_io::{FileError, FileFormat, WriteOptions};
 
 /// Runs the command; where operands are larger than the memory that an option says, part by part.
 pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), Failure> {
@@ -151,7 +150,7 @@ fn whole(
         true => profile::profiled(&kernel, &operands, (args.time, parsing))?,
         false => runs(&kernel, ranks, (&operands, &outputs), args.time)?,
     };
-    write(ranks, &results, &outputs, inputs::standard_format(&args.tensors.formats))?;
+    written::results(ranks, &results, &outputs, inputs::standard_format(&args.tensors.formats))?;
     let report =
         Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings, profile };
     match args.json {
@@ -199,32 +198,6 @@ fn compiled(
     let start = Instant::now();
     let kernel = operands.compile(program, options)?;
     Ok((kernel, start.elapsed().as_secs_f64() * 1e3))
-}
-
-/// Writes results to their files and folders.
-fn write(
-    ranks: Ranks<'_>,
-    results: &[(String, Outcome)],
-    outputs: &[(String, PathBuf)],
-    standard: Option<FileFormat>,
-) -> Result<(), Failure> {
-    for (name, path) in outputs {
-        let Some((_, result)) = results.iter().find(|(n, _)| n == name) else { continue };
-        let fill = Some(result.storage().fill).filter(|fill| !fill.is_zero());
-        let options = WriteOptions { format: standard, fill, ..WriteOptions::default() };
-        match result {
-            Outcome::Whole(tensor) => progress::write(path, &tensor.to_coordinates()?, &options)?,
-            Outcome::OfRanks(of_ranks) => {
-                let _writing = progress::stage(format!("writing {}", path.display()));
-                let write = |comm: &dyn Communicator, rank: usize| {
-                    parts::write(comm, path, &of_ranks[rank], &options)
-                };
-                let written = ranks.each(write)?;
-                written.into_iter().collect::<Result<(), FileError>>()?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Tells which kernels do not run on the GPU that was asked for.

@@ -1,9 +1,13 @@
-//! Text that commands write to files.
+//! What commands write to files: text, and results.
 
+use crate::failure::Failure;
+use crate::ranks::{Outcome, Ranks};
+use crate::{parts, progress};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tamis::dist::Communicator;
 use tamis::temporary::{Readers, Temporary};
-use tamis_io::{FileError, FileErrorCode};
+use tamis_io::{FileError, FileErrorCode, FileFormat, WriteOptions};
 
 /// Writes a file whole, or leaves what was there.
 pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
@@ -22,4 +26,30 @@ fn whole(path: &Path, text: &str) -> io::Result<()> {
     let (temporary, mut file) = Temporary::file(folder.unwrap_or(Path::new(".")), Readers::Usual)?;
     file.write_all(text.as_bytes())?;
     temporary.rename(path)
+}
+
+/// Writes results to their files and folders.
+pub fn results(
+    ranks: Ranks<'_>,
+    results: &[(String, Outcome)],
+    outputs: &[(String, PathBuf)],
+    standard: Option<FileFormat>,
+) -> Result<(), Failure> {
+    for (name, path) in outputs {
+        let Some((_, result)) = results.iter().find(|(n, _)| n == name) else { continue };
+        let fill = Some(result.storage().fill).filter(|fill| !fill.is_zero());
+        let options = WriteOptions { format: standard, fill, ..WriteOptions::default() };
+        match result {
+            Outcome::Whole(tensor) => progress::write(path, &tensor.to_coordinates()?, &options)?,
+            Outcome::OfRanks(of_ranks) => {
+                let _writing = progress::stage(format!("writing {}", path.display()));
+                let write = |comm: &dyn Communicator, rank: usize| {
+                    parts::write(comm, path, &of_ranks[rank], &options)
+                };
+                let written = ranks.each(write)?;
+                written.into_iter().collect::<Result<(), FileError>>()?;
+            }
+        }
+    }
+    Ok(())
 }
