@@ -118,11 +118,22 @@ enum Level {
     Listed(Vec<i64>, Buffer),
 }
 
-/// The tensor that picks select of one, one for each mode.
-pub(crate) fn selected(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> PyResult<Tensor> {
+/// The tensor that picks select of one, one for each mode. Of arrays that somebody else may change the result is
+/// checked.
+pub(crate) fn selected(
+    py: Python<'_>,
+    tensor: &Tensor,
+    picks: &[Pick],
+    is_own: bool,
+) -> PyResult<Tensor> {
     detached(py, || {
         let Selected { dims, storage, levels, vals } = arrays(tensor, picks)?;
-        valid(dims, storage, levels, vals)
+        match is_own && !cfg!(debug_assertions) {
+            // SAFETY: parts of arrays that keep the promises of their format, in the order of the result, keep
+            // them; builds with assertions look.
+            true => Ok(unsafe { Tensor::from_parts_unchecked(dims, storage, levels, vals) }),
+            false => valid(dims, storage, levels, vals),
+        }
     })
 }
 
@@ -131,7 +142,7 @@ pub(crate) fn selected(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> PyRes
 pub(crate) fn of_borrowed(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> PyResult<Tensor> {
     if listed::is_known(&tensor.storage().format) {
         // What is read is looked at on the way.
-        return selected(py, tensor, picks);
+        return selected(py, tensor, picks, false);
     }
     let (mut rows, mut rest) = (vec![Pick::All; picks.len()], picks.to_vec());
     if let Some(row) = row_mode(&tensor.storage().format) {
@@ -140,7 +151,7 @@ pub(crate) fn of_borrowed(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> Py
             other => (other.clone(), Pick::All),
         };
     }
-    selected(py, &selected(py, tensor, &rows)?, &rest)
+    selected(py, &selected(py, tensor, &rows, false)?, &rest, true)
 }
 
 fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
@@ -303,12 +314,19 @@ where
         _ => None,
     };
     let coordinate = |c: i64| C::try_from(c).map_err(|_| broken());
-    let (mut ends, mut made, mut below) = (vec![0], vec![], vec![]);
+    let room = match pick {
+        Pick::All => segments.iter().map(Range::len).sum(),
+        _ => 0,
+    };
+    let (mut ends, mut made) = (Vec::with_capacity(segments.len() + 1), Vec::with_capacity(room));
+    let mut below = vec![];
+    ends.push(0);
     let mut found: Vec<(u64, usize)> = vec![];
     for segment in segments {
         match (pick, pick.row().filter(|_| ordered)) {
             (Pick::All, _) => {
-                made.extend_from_slice(&crd[segment.clone()]);
+                // Rows are mostly short: a loop is sooner done than a call.
+                crd[segment.clone()].iter().for_each(|&c| made.push(c));
                 append(&mut below, segment);
             }
             (_, Some((start, len))) => {

@@ -410,7 +410,7 @@ impl Tensor {
         let of_rows = select::row_mode(format).is_some_and(|row| !matches!(picks[row], Pick::All));
         let made = match self.foreign && !copies() && (of_rows || listed::is_known(format)) {
             true => select::of_borrowed(py, &self.tensor, &picks)?,
-            false => select::selected(py, &self.checked(py)?, &picks)?,
+            false => select::selected(py, &self.checked(py)?, &picks, !self.foreign)?,
         };
         Ok(Some(Tensor::new(made)))
     }
