@@ -169,12 +169,12 @@ impl Kernel {
         let datatype = tensor.storage().datatype;
         let holds = datatype.is_float() || absent.integer().is_some_and(|_| datatype.holds(absent));
         if holds {
-            return Ok(tensor.with_fill(absent));
+            return tensor.with_fill(absent).map_err(|d| raised(py, &d));
         }
         // Integers have no infinity.
         let storage =
             Storage { datatype: DataType::F64, fill: Scalar::F64(0.0), ..tensor.storage().clone() };
-        Ok(detached(py, move || converted(&tensor, &storage))?.with_fill(absent))
+        detached(py, move || converted(&tensor, &storage)?.with_fill(absent))
     }
 
     /// A result for its caller.
@@ -188,7 +188,8 @@ impl Kernel {
         let same = |absent: Scalar| absent.computed(tensor.storage().datatype).same_value(fill);
         match (self.absent, owner) {
             (Some(absent), Owner::SparseArray | Owner::SparseMatrix) if same(absent) => {
-                let plain = tensor.clone().with_fill(Scalar::I64(0));
+                let zero = Scalar::I64(0);
+                let plain = tensor.clone().with_fill(zero).map_err(|d| raised(py, &d))?;
                 // Others than SciPy's tell what they do not store.
                 returned(py, if is_scipys(&plain, owner) { plain } else { tensor }, owner)
             }

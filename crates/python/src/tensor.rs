@@ -448,7 +448,8 @@ impl Tensor {
         let text = format!("{}{{{}, fill: {fill}}}", known.format, known.datatype);
         let spec = spec(py, &text, self.tensor.dims().len())?;
         let storage = beside(&spec, known).map_err(|d| raised(py, &d))?;
-        Ok(Tensor::new(self.checked(py)?.with_fill(storage.fill)))
+        let made = self.checked(py)?.with_fill(storage.fill).map_err(|d| raised(py, &d))?;
+        Ok(Tensor::new(made))
     }
 
     /// The tensor with its axes in another order, by the same arrays, if a format has these.

@@ -261,6 +261,12 @@ impl Buffer {
     }
 
     /// The elements in these ranges, one range behind the other, as an array of its own.
+    ///
+    /// # Errors
+    /// When they do not fit in memory.
+    ///
+    /// # Panics
+    /// When a range ends behind the end.
     pub fn gathered(&self, ranges: &[Range<usize>]) -> Result<Buffer, Diagnostic> {
         fn gather<T: Element>(all: &[T], ranges: &[Range<usize>]) -> Result<Buffer, Diagnostic> {
             let made = Building::new(ranges.iter().map(Range::len).sum())?;
@@ -321,6 +327,9 @@ impl Buffer {
     }
 
     /// An element in its register type.
+    ///
+    /// # Panics
+    /// When it is behind the end.
     pub fn get(&self, at: usize) -> Scalar {
         for_element!(self.datatype, T => {
             self.as_slice::<T>().expect("the data type was matched")[at].value()
@@ -328,6 +337,9 @@ impl Buffer {
     }
 
     /// An element of an array of positions or coordinates; 0 for other types.
+    ///
+    /// # Panics
+    /// When it is behind the end.
     pub fn index(&self, at: usize) -> i64 {
         match self.get(at) {
             Scalar::I64(x) => x,

@@ -5,7 +5,7 @@
 
 use crate::memory::Buffer;
 use std::cmp::Ordering;
-use tamis_core::format::{Format, LevelMap, Storage};
+use tamis_core::format::{Format, FormatSpec, LevelMap, Storage};
 use tamis_core::level::{Crd, Header, LevelView, Numbers, Part, RANGE};
 use tamis_ir::algebra::{BinaryOp, eval};
 use tamis_ir::datatype::Scalar;
@@ -147,11 +147,15 @@ impl Tensor {
         &self.storage
     }
 
-    /// The same entries, with everything that is not stored read as another value.
-    #[must_use]
-    pub fn with_fill(mut self, fill: Scalar) -> Tensor {
-        self.storage.fill = fill.computed(self.storage.datatype);
-        self
+    /// The same arrays, with everything that is not stored read as another value. Zeros that blocks and diagonals
+    /// store beside the entries stay zeros: pack the entries in a format with the fill value to have these read so, too.
+    ///
+    /// # Errors
+    /// When an array of this type cannot hold the value.
+    pub fn with_fill(mut self, fill: Scalar) -> Result<Tensor, Diagnostic> {
+        let spec = FormatSpec { fill: Some(fill), ..FormatSpec::of(self.storage.format.clone()) };
+        self.storage.fill = spec.resolve(self.storage.datatype)?.fill;
+        Ok(self)
     }
 
     /// The tensor with its modes in another order, of which mode `k` is `modes[k]` of this one, by the same

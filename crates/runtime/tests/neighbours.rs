@@ -132,12 +132,13 @@ fn what_sprs_cannot_hold_is_refused() {
     let told = |tensor: Tensor| CsMat::<f64>::try_from(tensor).unwrap_err().to_string();
     let vector = Tensor::dense(&[2], vec![1.0, 2.0]).unwrap();
     assert!(told(vector).contains("no matrix in csr or csc"));
-    let square = |fill| Tensor::eye(2, 1.0).unwrap().with_fill(Scalar::F64(fill));
+    let square = |fill| Tensor::eye(2, 1.0).unwrap().with_fill(Scalar::F64(fill)).unwrap();
     let csr = |fill| {
         let parts = square(fill);
         Tensor::csr([2, 2], vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0])
             .unwrap()
             .with_fill(parts.storage().fill)
+            .unwrap()
     };
     assert!(told(csr(1.0)).contains("the fill value of the tensor is 1"));
     let narrow = Tensor::csr([1, 2], vec![0, 1], vec![1], vec![1f32]).unwrap();

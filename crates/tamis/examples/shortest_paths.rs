@@ -9,7 +9,7 @@ pub fn main() -> Result<(), Diagnostic> {
     // 0 -> 1 (4), 0 -> 2 (1), 1 -> 3 (1), 2 -> 1 (2)
     let edges =
         Tensor::csr([4, 4], vec![0, 2, 3, 4, 4], vec![1, 2, 3, 1], vec![4.0, 1.0, 1.0, 2.0])?
-            .with_fill(Scalar::F64(FAR));
+            .with_fill(Scalar::F64(FAR))?;
     let mut d = Tensor::dense(&[4], vec![0.0, FAR, FAR, FAR])?;
     let step = Kernel::compile(
         "n(j) = min(d(j), min(i, E(i,j) + d(i)))",

@@ -69,7 +69,7 @@
 //! use tamis::{Program, Scalar, Tensor};
 //! # fn main() -> Result<(), tamis::Diagnostic> {
 //! let edges = [([0, 1], 2.0), ([1, 2], 3.0), ([0, 2], 9.0), ([2, 2], 0.0)];
-//! let roads = Tensor::from_triplets([3, 3], edges)?.with_fill(Scalar::F64(f64::INFINITY));
+//! let roads = Tensor::from_triplets([3, 3], edges)?.with_fill(Scalar::F64(f64::INFINITY))?;
 //! let program = Program::parse("D(i,j) = min(k, A(i,k) + A(k,j))")?.operand("A", &roads)?;
 //! let results = program.compile()?.run(&[("A", &roads)])?;
 //! assert_eq!(results["D"].get(&[0, 2])?.as_f64(), 5.0);
