@@ -2,7 +2,7 @@
 //! and that compiled backends must reproduce bit for bit (see the semantics in [`crate::ir`]).
 
 use super::cbrt::cbrt;
-use super::{BinaryOp, UnaryOp, complex};
+use super::{BinaryOp, UnaryOp, complex, exp, log};
 use crate::datatype::Scalar;
 
 /// The value of a function of one operand, of the operand's register type.
@@ -178,8 +178,8 @@ macro_rules! float_functions {
                 UnaryOp::Cube => x * x * x,
                 UnaryOp::Conj | UnaryOp::Real => x,
                 UnaryOp::Imag => 0.0,
-                UnaryOp::Exp => x.exp(),
-                UnaryOp::Log => x.ln(),
+                UnaryOp::Exp => exp(f64::from(x)) as $t,
+                UnaryOp::Log => log(f64::from(x)) as $t,
                 UnaryOp::Log10 => x.log10(),
                 UnaryOp::Sin => x.sin(),
                 UnaryOp::Cos => x.cos(),
@@ -259,6 +259,7 @@ mod tests {
     use super::binary;
     use crate::algebra::BinaryOp;
     use crate::algebra::cbrt::cbrt;
+    use crate::algebra::{exp, log};
     use crate::datatype::Scalar;
 
     #[test]
@@ -290,5 +291,66 @@ mod tests {
         }
         assert_eq!(cbrt(-0.0).to_bits(), (-0.0f64).to_bits());
         assert!(cbrt(f64::NAN).is_nan() && cbrt(f64::INFINITY) == f64::INFINITY);
+    }
+
+    /// How many numbers lie between two, of one sign and not NaN.
+    fn apart(x: f64, y: f64) -> u64 {
+        assert!(x.is_sign_positive() == y.is_sign_positive() && !x.is_nan(), "{x} {y}");
+        x.to_bits().abs_diff(y.to_bits())
+    }
+
+    #[test]
+    fn exponentials_and_logarithms_are_within_one_ulp() {
+        // Steps of a ratio that has no pattern in binary.
+        let mut unit = 0.5f64;
+        for _ in 0..200_000 {
+            unit = (unit + 0.618_033_988_749_894_9) % 1.0;
+            for x in [unit - 0.5, unit * 1457.0 - 747.0, unit * 1e-9] {
+                assert!(apart(exp(x), x.exp()) <= 1, "exp({x:?}) is {:?}", exp(x));
+            }
+            let any = f64::from_bits((unit * f64::INFINITY.to_bits() as f64) as u64);
+            for x in [unit + 0.5, 1.0 + (unit - 0.5) * 1e-3, any, any * f64::MIN_POSITIVE] {
+                assert!(x == 0.0 || apart(log(x), x.ln()) <= 1, "log({x:?}) is {:?}", log(x));
+            }
+        }
+    }
+
+    #[test]
+    fn exponentials_and_logarithms_are_exact_where_they_should_be() {
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        let check = |name: &str, x: f64, found: f64, wanted: f64| {
+            assert!(
+                found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan(),
+                "{name}({x}) is {found}"
+            );
+        };
+        let exps = [
+            (0.0, 1.0),
+            (-0.0, 1.0),
+            (inf, inf),
+            (-inf, 0.0),
+            (nan, nan),
+            (709.782712893384, 1.7976931348622732e308),
+            (709.782712893385, inf),
+            (-745.1332191019411, 5e-324),
+            (-745.1332191019412, 0.0),
+            (f64::MAX, inf),
+            (f64::MIN, 0.0),
+            (5e-324, 1.0),
+        ];
+        exps.into_iter().for_each(|(x, wanted)| check("exp", x, exp(x), wanted));
+        let logs = [
+            (0.0, -inf),
+            (-0.0, -inf),
+            (1.0, 0.0),
+            (inf, inf),
+            (nan, nan),
+            (-1.0, nan),
+            (-inf, nan),
+            (-5e-324, nan),
+            (5e-324, -744.4400719213812),
+            (f64::MAX, 709.782712893384),
+        ];
+        logs.into_iter().for_each(|(x, wanted)| check("log", x, log(x), wanted));
     }
 }

@@ -6,9 +6,15 @@
 mod cbrt;
 pub mod complex;
 pub mod eval;
+mod exp;
+mod log;
 
 use crate::datatype::{Register, Scalar};
 use crate::ids::UserOp;
+pub(crate) use exp::EXP_TERMS;
+pub use exp::exp;
+pub(crate) use log::LOG_TERMS;
+pub use log::log;
 
 /// A function of one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

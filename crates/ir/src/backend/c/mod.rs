@@ -10,6 +10,7 @@
 //! fast-math, so that it computes the same bits as every other backend. It draws no warnings, and
 //! names of the user cannot mean anything else in it.
 
+mod elementary;
 mod expr;
 mod lists;
 pub(in crate::backend) mod names;

@@ -6,6 +6,7 @@
 //! tamis_sin_f64x8    sin of each lane
 //! ```
 
+use super::elementary;
 use super::types::{element, is_half, parse, scalar as c_type, suffix, type_name};
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register};
@@ -28,8 +29,8 @@ pub(in crate::backend) fn unary(op: UnaryOp, ty: Type, x: &str) -> String {
 
 /// Whether a function is the library's; the semantics of the imperative form give the others.
 fn is_library(op: UnaryOp) -> bool {
-    use UnaryOp::{Acosh, Asinh, Atanh, Cbrt};
-    op.needs_float() && !matches!(op, Cbrt | Asinh | Acosh | Atanh)
+    use UnaryOp::{Acosh, Asinh, Atanh, Cbrt, Exp, Log};
+    op.needs_float() && !matches!(op, Cbrt | Asinh | Acosh | Atanh | Exp | Log)
 }
 
 /// An operator of two operands as a call.
@@ -111,6 +112,9 @@ const CHOOSE: [&str; 2] = [
 ];
 
 fn scalar(op: &str, ty: Type) -> Option<Parts> {
+    if let Some(body) = elementary::body(op, ty) {
+        return Some(parts(&type_name(ty), ONE, &body));
+    }
     let int = ty.register.is_integer();
     let unsigned = ty.register == Register::U64;
     let (params, body) = match op {
@@ -149,6 +153,11 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         ),
         "cbrt" if ty.register == Register::F32 => (ONE, "return (float)tamis_cbrt_f64(x);"),
         "cbrt" => (ONE, CBRT),
+        "bits" if ty.register == Register::F64 => {
+            let body = "uint64_t bits; memcpy(&bits, &x, 8); return bits;";
+            return Some(("uint64_t".to_owned(), "double x".to_owned(), body.to_owned()));
+        }
+        "number" if ty.register == Register::F64 => ("uint64_t bits", "return tamis_f64_of(bits);"),
         "asinh" => (
             ONE,
             "TYPE a = fabs@(x), i = 1 / a; return copysign@(log1p@(a + a / (hypot@(1, i) + i)), x);",
@@ -191,6 +200,9 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
     let (mask, truth) = (format!("{bits}x{lanes}"), format!("boolx{lanes}"));
     let float = ty.register.is_float();
     let bool = ty.register == Register::Bool;
+    if let Some(body) = elementary::body(op, ty) {
+        return Some(parts(&type_name(ty), ONE, &body));
+    }
     let choose = "return (TYPE)((m & (MASK)x) | (~m & (MASK)y));";
     let (params, body) = match op {
         "select" => (CHOICE, "return c ? x : y;".to_owned()),
@@ -226,9 +238,16 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
         "square" => (ONE, "return x * x;".to_owned()),
         "cube" => (ONE, "return x * x * x;".to_owned()),
         "fma" => ("TYPE x, TYPE y, TYPE z", fused(ty)),
+        "bits" if ty.register == Register::F64 => {
+            let body = format!("return (u64x{lanes})x;");
+            return Some((format!("u64x{lanes}"), ONE.replace("TYPE", &type_name(ty)), body));
+        }
+        "number" if ty.register == Register::F64 => ("WORDS bits", "return (TYPE)bits;".to_owned()),
         _ => return None,
     };
-    let filled = |text: &str| text.replace("MASK", &mask).replace("TRUTH", &truth);
+    let words = format!("u64x{lanes}");
+    let filled =
+        |text: &str| text.replace("MASK", &mask).replace("TRUTH", &truth).replace("WORDS", &words);
     Some(parts(&type_name(ty), &filled(params), &filled(&body)))
 }
 

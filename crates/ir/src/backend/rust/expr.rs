@@ -194,10 +194,12 @@ fn unary(op: UnaryOp, register: Register, a: &str) -> String {
             let wide = unary(op, Register::F64, &format!("({a} as f64)"));
             format!("({wide} as {})", scalar_type(register))
         }
-        UnaryOp::Cbrt | UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => {
+        UnaryOp::Cbrt | UnaryOp::Exp | UnaryOp::Log => {
             format!("{}_{}({a})", op.name(), register.name())
         }
-        UnaryOp::Log => format!("{a}.ln()"),
+        UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => {
+            format!("{}_{}({a})", op.name(), register.name())
+        }
         op => format!("{a}.{}()", op.name()),
     }
 }

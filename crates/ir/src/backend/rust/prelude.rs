@@ -22,15 +22,16 @@ fn require(text: &str, seen: &mut BTreeSet<String>, out: &mut String) {
 
 /// Whether a word is the name of a helper.
 pub(super) fn defines(word: &str) -> bool {
-    definition(word).is_some()
+    definition(word).is_some() || word.ends_with("_TERMS")
 }
 
 /// The text of a helper.
 fn definition(word: &str) -> Option<String> {
-    if word == "cbrt_f64" {
-        let text = include_str!("../../algebra/cbrt.rs").lines().filter(|l| !l.starts_with("//!"));
-        let text = text.collect::<Vec<_>>().join("\n");
-        return Some(text.trim().replace("pub(crate) fn cbrt(", "fn cbrt_f64("));
+    if let Some((name, text)) = OWN.iter().find(|(name, _)| word.strip_suffix("_f64") == Some(name))
+    {
+        let text = text.lines().filter(|l| !l.starts_with("//!")).collect::<Vec<_>>().join("\n");
+        let text = text.trim().replace("pub(crate) ", "").replace("pub fn", "fn");
+        return Some(text.replace(&format!("fn {name}("), &format!("fn {word}(")));
     }
     if let Some((_, text)) = HELPERS.iter().find(|(name, _)| *name == word) {
         return Some((*text).to_owned());
@@ -41,11 +42,18 @@ fn definition(word: &str) -> Option<String> {
     Some(text.replace("NAME", word).replace("TYPE", ty))
 }
 
+/// Functions whose text is that of the compiler itself.
+const OWN: [(&str, &str); 3] = [
+    ("cbrt", include_str!("../../algebra/cbrt.rs")),
+    ("exp", include_str!("../../algebra/exp.rs")),
+    ("log", include_str!("../../algebra/log.rs")),
+];
+
 const FLOATS: &[&str] = &["f32", "f64"];
 const INTEGERS: &[&str] = &["i64", "u64"];
 
 /// Helpers that exist once per type: the operator, its types, the text.
-const TYPED: [(&str, &[&str], &str); 18] = [
+const TYPED: [(&str, &[&str], &str); 20] = [
     (
         "min",
         FLOATS,
@@ -96,6 +104,8 @@ const TYPED: [(&str, &[&str], &str); 18] = [
 }",
     ),
     ("cbrt", &["f32"], "fn NAME(x: TYPE) -> TYPE { cbrt_f64(f64::from(x)) as TYPE }"),
+    ("exp", &["f32"], "fn NAME(x: TYPE) -> TYPE { exp_f64(f64::from(x)) as TYPE }"),
+    ("log", &["f32"], "fn NAME(x: TYPE) -> TYPE { log_f64(f64::from(x)) as TYPE }"),
     (
         "asinh",
         FLOATS,
