@@ -147,6 +147,16 @@ impl Translator<'_> {
         self.b.ins().bitcast(types::F32, MemFlagsData::new(), bits)
     }
 
+    /// The bits of a value that is stored as a float of 16 bits; any other value as it is.
+    pub(crate) fn rounded_half(&mut self, elem: DataType, value: Value) -> Value {
+        let f = match elem {
+            DataType::F16 => support::round_f16 as *const () as usize,
+            DataType::Bf16 => support::round_bf16 as *const () as usize,
+            _ => return value,
+        };
+        self.call(f, &[value], Some(types::I64)).unwrap_or(value)
+    }
+
     fn and_then(&mut self, a: &Expr, b: &Expr) -> Result<Value, Diagnostic> {
         let (second, after) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(after, types::I8);

@@ -13,6 +13,7 @@
 //! | `overflow` | tests for integer overflow |
 //! | `vector` | wide vectors as several 128-bit ones |
 //! | `wide` | loops with vectors of 256 and 512 bits, as machine code of our own |
+//! | `functions` | functions of eight numbers at once |
 //! | `home` | where variables live: in registers or in memory |
 //! | `addresses` | which loops have the addresses of arrays in registers |
 //! | `grow` | the call that makes room, which changes no register |
@@ -24,6 +25,7 @@
 mod addresses;
 mod code;
 mod expr;
+mod functions;
 mod grow;
 mod home;
 mod integer;
@@ -115,7 +117,7 @@ fn machine_code(
     wide: &Wide,
 ) -> Result<Option<Vec<u8>>, Diagnostic> {
     let isa = isa((level, effort))?;
-    let mut context = translated(function, (isa, effort), hints, wide)?;
+    let mut context = translated(function, isa, (level, effort), hints, wide)?;
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| internal(format!("{:?}", e.inner)))?;
@@ -140,7 +142,7 @@ pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
     let (level, effort) = (processor::level()?, Effort::of(function));
     let isa = isa((level, effort))?;
     let wide = Wide::of(function, level)?;
-    let mut context = translated(function, (isa, effort), Hints::native(), &wide)?;
+    let mut context = translated(function, isa, (level, effort), Hints::native(), &wide)?;
     context.set_disasm(true);
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
@@ -150,7 +152,8 @@ pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
 
 fn translated(
     function: &ir::Function,
-    (isa, effort): (&OwnedTargetIsa, Effort),
+    isa: &OwnedTargetIsa,
+    by: Generator,
     hints: Hints,
     wide: &Wide,
 ) -> Result<Context, Diagnostic> {
@@ -161,7 +164,7 @@ fn translated(
     context.func.signature.call_conv = isa.default_call_conv();
     let mut frontend = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
-    stmt::translate(function, builder, isa, hints, effort, wide)?;
+    stmt::translate(function, builder, isa, hints, by, wide)?;
     Ok(context)
 }
 

@@ -1,6 +1,5 @@
 //! Statements: control flow, stores, and calls into the support functions.
 
-use crate::Effort;
 use crate::addresses::Addresses;
 use crate::home::Home;
 use crate::load_sinking::Anchors;
@@ -8,6 +7,7 @@ use crate::prefetch::Hints;
 use crate::support;
 use crate::vector::Lanes;
 use crate::wide::Wide;
+use crate::{Effort, Generator};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
@@ -22,12 +22,14 @@ use tamis_ir::ids::{Array, Id, Var};
 use tamis_ir::ir::pair::{Pair, pair};
 use tamis_ir::ir::parallel::on_numbers;
 use tamis_ir::ir::{self, Param, Status, Stmt};
+use tamis_runtime::processor::Level;
 
 /// One function on its way to Cranelift's form.
 pub(crate) struct Translator<'f> {
     pub(crate) function: &'f ir::Function,
     pub(crate) b: FunctionBuilder<'f>,
     pub(crate) isa: &'f OwnedTargetIsa,
+    pub(crate) level: Level,
     /// Per variable one machine variable, or several for vectors wider than the machine's.
     pub(crate) vars: Vec<Vec<Home>>,
     pub(crate) addresses: Addresses,
@@ -52,7 +54,7 @@ pub(crate) fn translate(
     mut b: FunctionBuilder<'_>,
     isa: &OwnedTargetIsa,
     hints: Hints,
-    effort: Effort,
+    (level, effort): Generator,
     wide: &Wide,
 ) -> Result<(), Diagnostic> {
     let entry = b.create_block();
@@ -74,6 +76,7 @@ pub(crate) fn translate(
         function,
         b,
         isa,
+        level,
         vars,
         addresses,
         status: None,
@@ -214,8 +217,21 @@ impl Translator<'_> {
         index: &ir::Expr,
         value: &ir::Expr,
     ) -> Result<(), Diagnostic> {
-        let elem = self.function.arrays[array].elem;
+        if self.computed_in_memory(array, index, value)? {
+            return Ok(());
+        }
         let values = self.expr(value)?;
+        self.stored(array, index, values)
+    }
+
+    /// Stores values to consecutive elements.
+    pub(crate) fn stored(
+        &mut self,
+        array: Array,
+        index: &ir::Expr,
+        values: Vec<Value>,
+    ) -> Result<(), Diagnostic> {
+        let elem = self.function.arrays[array].elem;
         let (address, offset) = self.place(array, index)?;
         let held = self.b.func.dfg.value_type(values[0]);
         if held.is_vector() && held.lane_bits() as usize == 8 * elem.size() {
@@ -241,16 +257,6 @@ impl Translator<'_> {
             self.b.ins().store(flags, narrow, address, offset);
         }
         Ok(())
-    }
-
-    /// The bits of a value that is stored as a float of 16 bits; any other value as it is.
-    fn rounded_half(&mut self, elem: DataType, value: Value) -> Value {
-        let f = match elem {
-            DataType::F16 => support::round_f16 as *const () as usize,
-            DataType::Bf16 => support::round_bf16 as *const () as usize,
-            _ => return value,
-        };
-        self.call(f, &[value], Some(types::I64)).unwrap_or(value)
     }
 
     /// A counted loop with its test at the bottom.

@@ -35,6 +35,7 @@ use registers::promote_elements::promote_elements;
 use registers::promote_rows::promote_rows;
 use simplify::simplify;
 use std::collections::BTreeSet;
+use vector::batch_functions::batch_functions;
 use vector::register_tile::register_tile;
 use vector::split_accumulators::split_accumulators;
 use vector::unroll_and_jam::unroll_and_jam;
@@ -72,11 +73,12 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 22] = [
+pub const PASSES: [(&str, Pass); 23] = [
     ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
     ("position-loops", |f, _| position_loops(f)),
+    ("batch-functions", batch_functions),
     ("strip-mine", strip_mine),
     ("unswitch", |f, _| unswitch(f)),
     ("guard-empty", guard_empty),
@@ -151,6 +153,12 @@ fn by_iterations(
 
 /// A new variable under a name that nothing else has.
 fn fresh(function: &mut Function, name: &str, ty: Type) -> Var {
+    let unique = unused(function, name);
+    function.vars.push(crate::ir::VarDecl::new(&unique, ty))
+}
+
+/// A name that nothing else has.
+fn unused(function: &Function, name: &str) -> String {
     let vars = function.vars.iter().map(|v| v.name.as_str());
     let names = vars.chain(function.arrays.iter().map(|a| a.name.as_str()));
     // The numbers of names that begin with this one, which itself is the first.
@@ -159,9 +167,8 @@ fn fresh(function: &mut Function, name: &str, ty: Type) -> Var {
         rest => rest.strip_prefix('_')?.parse::<u32>().ok(),
     };
     let taken: BTreeSet<u32> = names.filter_map(number).collect();
-    let unique = match (1..).find(|k| !taken.contains(k)) {
+    match (1..).find(|k| !taken.contains(k)) {
         Some(1) | None => name.to_owned(),
         Some(k) => format!("{name}_{k}"),
-    };
-    function.vars.push(crate::ir::VarDecl::new(&unique, ty))
+    }
 }

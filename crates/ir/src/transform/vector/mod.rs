@@ -1,6 +1,8 @@
 //! Passes that run several iterations at once: SIMD, register tiles, unrolling.
 
+pub(super) mod batch_functions;
 pub(super) mod register_tile;
+mod slice;
 pub(super) mod split_accumulators;
 pub(super) mod unroll_and_jam;
 pub(super) mod unroll_twice;

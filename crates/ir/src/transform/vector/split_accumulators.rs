@@ -34,8 +34,8 @@ use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{mentions, replace};
-use crate::ir::{Expr, Function, Stmt, Type};
-use crate::transform::affine::{exchange, inlined, reads_inputs_only, shifted, widened};
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
+use crate::transform::affine::{exchange, inlined, shifted, widened};
 use crate::transform::branchless::probe::Questions;
 use crate::transform::branchless::short_sums;
 use crate::transform::{Target, for_each, fresh, rewrite};
@@ -108,7 +108,7 @@ fn split_loop(
         _ => false,
     };
     let own = names.contains(&total) || *var == total;
-    if !float || !sums || own || !reads_inputs_only(function, &value) {
+    if !float || !sums || own || !stays(function, &value) {
         return None;
     }
     let runs_by_lanes = function.vars.iter().any(|v| v.by_lanes);
@@ -333,6 +333,20 @@ fn with_terms(total: Expr, factor: Option<Expr>, terms: Expr, are_some: Expr) ->
     let Some(factor) = factor else { return add(total, terms) };
     let scaled = Expr::Fma(Box::new(factor), Box::new(terms), Box::new(total.clone()));
     Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total))
+}
+
+/// Whether an expression keeps its value while a loop computes a sum: it reads inputs, and arguments of functions.
+fn stays(function: &Function, e: &Expr) -> bool {
+    let mut stays = true;
+    e.walk(&mut |e| match e {
+        Expr::Load { array, .. } => {
+            let role = function.arrays[*array].role;
+            stays &= matches!(role, ArrayRole::Input | ArrayRole::Local);
+        }
+        Expr::Len(_) => stays = false,
+        _ => {}
+    });
+    stays
 }
 
 /// The factors of a product.

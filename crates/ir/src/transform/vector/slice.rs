@@ -1,0 +1,162 @@
+//! Slices: the statements of a loop that the value of an expression needs, and no others.
+//!
+//! ```text
+//! j = crd[p]; t = A[p] * B[j]; y[q] = t * exp(x[j]); q = q + 1      for x[j]:  j = crd[p]
+//! ```
+//!
+//! Source: M. Weiser, "Program slicing", ICSE 1981.
+
+use super::batch_functions::has_function;
+use crate::ids::{Array, Var};
+use crate::ir::flow::{assigned, exposes};
+use crate::ir::{Expr, Stmt};
+use crate::transform::for_each;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an expression in a loop needs.
+pub(super) struct Slice {
+    /// The arrays that the loop writes.
+    written: BTreeSet<Array>,
+    needed: BTreeSet<Var>,
+    /// Whether all of it may be computed before the rest of the loop.
+    pure: bool,
+}
+
+impl Slice {
+    /// Of the expression, of what is in `block` of a loop.
+    pub(super) fn of(around: &Stmt, e: &Expr, block: &[Stmt]) -> Slice {
+        let mut written = BTreeSet::new();
+        writes(around, &mut written);
+        let mut slice = Slice { written, needed: BTreeSet::new(), pure: true };
+        slice.adds([e], block);
+        slice
+    }
+
+    /// Adds what other expressions need.
+    pub(super) fn adds<const N: usize>(&mut self, es: [&Expr; N], block: &[Stmt]) {
+        es.into_iter().for_each(|e| self.needs(e));
+        let mut known = None;
+        while known != Some(self.needed.len()) {
+            known = Some(self.needed.len());
+            self.closes(block);
+        }
+    }
+
+    /// Whether it can be computed for later iterations of loops first, of which each has a body: if nothing is left
+    /// to it by earlier ones. It has to depend on the variable of the innermost one.
+    pub(super) fn is_free(&self, bodies: &[&[Stmt]], var: Var) -> bool {
+        let carried = |body: &&[Stmt]| {
+            let mut all = vec![];
+            assigned(body, &mut all);
+            all.into_iter().any(|v| self.needed.contains(&v) && exposes(body, v))
+        };
+        self.pure && self.needed.contains(&var) && !bodies.iter().any(carried)
+    }
+
+    /// A block that has the value from elsewhere, without what nothing reads any more. `before` is the block
+    /// with the expression, `reads` how often variables are read in all.
+    pub(super) fn left(&self, before: &[Stmt], after: Vec<Stmt>, reads: &Reads) -> Vec<Stmt> {
+        let mut own = vec![];
+        assigned(before, &mut own);
+        let within = reads_of(before);
+        let here = |v: &Var| self.needed.contains(v) && within.get(v) == reads.get(v);
+        let mut unread: BTreeSet<Var> = own.into_iter().filter(here).collect();
+        loop {
+            let left = without(&after, &unread);
+            let read = reads_of(&left);
+            let count = unread.len();
+            unread.retain(|v| !read.contains_key(v));
+            if unread.len() == count {
+                return left;
+            }
+        }
+    }
+
+    fn needs(&mut self, e: &Expr) {
+        self.pure &= !has_function(e);
+        e.walk(&mut |e| match e {
+            Expr::Var(v) => drop(self.needed.insert(*v)),
+            Expr::Load { array, .. } | Expr::Len(array) => {
+                self.pure &= !self.written.contains(array);
+            }
+            _ => {}
+        });
+    }
+
+    /// Adds what the needed statements of a block need, and tells whether there are any.
+    fn closes(&mut self, block: &[Stmt]) -> bool {
+        let mut some = false;
+        for s in block.iter().rev() {
+            let needed = match s {
+                Stmt::Assign { var, .. } => self.needed.contains(var),
+                Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } => {
+                    s.blocks().fold(false, |some, b| self.closes(b) | some)
+                }
+                Stmt::Parallel { .. } => {
+                    self.pure &= !s.blocks().fold(false, |some, b| self.closes(b) | some);
+                    false
+                }
+                _ => false,
+            };
+            if needed {
+                s.exprs().for_each(|e| self.needs(e));
+            }
+            some |= needed;
+        }
+        some
+    }
+
+    /// The needed statements of a block.
+    pub(super) fn kept(&self, block: &[Stmt]) -> Vec<Stmt> {
+        let kept = |s: &Stmt| match s {
+            Stmt::Assign { var, .. } => self.needed.contains(var).then(|| s.clone()),
+            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } => {
+                let s = s.clone().map_children(&mut |e| e, &mut |b| self.kept(&b));
+                let some = s.blocks().any(|b| !b.is_empty());
+                some.then_some(s)
+            }
+            _ => None,
+        };
+        block.iter().filter_map(kept).collect()
+    }
+}
+
+/// How often variables are read.
+pub(super) type Reads = BTreeMap<Var, usize>;
+
+/// How often a block reads variables.
+pub(super) fn reads_of(block: &[Stmt]) -> Reads {
+    let mut reads = Reads::new();
+    for_each(block, &mut |s| {
+        s.exprs().for_each(|e| {
+            e.walk(&mut |e| {
+                if let Expr::Var(v) = e {
+                    *reads.entry(*v).or_default() += 1;
+                }
+            });
+        });
+    });
+    reads
+}
+
+/// A block without assignments of these variables, and what then is empty.
+fn without(block: &[Stmt], vars: &BTreeSet<Var>) -> Vec<Stmt> {
+    let left = |s: &Stmt| match s {
+        Stmt::Assign { var, .. } => (!vars.contains(var)).then(|| s.clone()),
+        Stmt::For { .. } | Stmt::If { .. } => {
+            let s = s.clone().map_children(&mut |e| e, &mut |b| without(&b, vars));
+            let some = s.blocks().any(|b| !b.is_empty());
+            some.then_some(s)
+        }
+        s => Some(s.clone()),
+    };
+    block.iter().filter_map(left).collect()
+}
+
+/// The arrays that a statement writes or makes longer.
+fn writes(s: &Stmt, found: &mut BTreeSet<Array>) {
+    if !matches!(s, Stmt::Prefetch { .. }) {
+        found.extend(s.named().1);
+    }
+    s.blocks().flatten().for_each(|s| writes(s, found));
+}

@@ -1,0 +1,104 @@
+//! Functions of mathematics of eight numbers in memory, compiled for each processor level: what
+//! [`tamis_ir::algebra`] gives for each number alone, by the same operations.
+
+use crate::stmt::Translator;
+use cranelift_codegen::ir::InstBuilder;
+use tamis_ir::algebra::{UnaryOp, exp, log};
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::Array;
+use tamis_ir::ir::Expr;
+use tamis_runtime::processor::Level;
+
+/// How many numbers a function takes.
+const LANES: usize = 8;
+
+/// The functions of a level: of doubles and of floats.
+struct Functions {
+    exp: [usize; 2],
+    log: [usize; 2],
+}
+
+impl Translator<'_> {
+    /// Stores a function of lanes, if there is one for it: what it is of first, then it is computed where that is.
+    pub(crate) fn computed_in_memory(
+        &mut self,
+        array: Array,
+        index: &Expr,
+        value: &Expr,
+    ) -> Result<bool, Diagnostic> {
+        let Expr::Unary(op, argument) = value else { return Ok(false) };
+        let (ty, elem) = (self.function.type_of(argument), self.function.arrays[array].elem);
+        let fits = usize::from(ty.lanes) == LANES && ty.register.datatype() == elem;
+        let Some(f) = of_lanes(*op, elem, self.level).filter(|_| fits) else { return Ok(false) };
+        let is_there = matches!(&**argument, Expr::Load { array: from, index: at, .. }
+            if *from == array && **at == *index);
+        if !is_there {
+            let values = self.expr(argument)?;
+            self.stored(array, index, values)?;
+        }
+        let (address, offset) = self.place(array, index)?;
+        let address = self.b.ins().iadd_imm_s(address, i64::from(offset));
+        self.call(f, &[address], None);
+        Ok(true)
+    }
+}
+
+/// The address of a function of lanes, if there is one.
+fn of_lanes(op: UnaryOp, elem: DataType, level: Level) -> Option<usize> {
+    let functions = of_level(level);
+    let [double, single] = match op {
+        UnaryOp::Exp => functions.exp,
+        UnaryOp::Log => functions.log,
+        _ => return None,
+    };
+    match elem {
+        DataType::F64 => Some(double),
+        DataType::F32 => Some(single),
+        _ => None,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn of_level(level: Level) -> Functions {
+    match () {
+        () if level.allows(Level::V4) => avx512(),
+        () if level.allows(Level::V3) => avx2(),
+        () => plain(),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn of_level(_: Level) -> Functions {
+    plain()
+}
+
+/// A function that gives [`Functions`], compiled for these features.
+macro_rules! functions {
+    ($name:ident $(, #[$features:meta])?) => {
+        fn $name() -> Functions {
+            functions!(@each double_exp, f64, exp $(, #[$features])?);
+            functions!(@each double_log, f64, log $(, #[$features])?);
+            functions!(@each single_exp, f32, exp $(, #[$features])?);
+            functions!(@each single_log, f32, log $(, #[$features])?);
+            Functions {
+                exp: [double_exp as *const () as usize, single_exp as *const () as usize],
+                log: [double_log as *const () as usize, single_log as *const () as usize],
+            }
+        }
+    };
+    (@each $name:ident, $t:ident, $f:ident $(, #[$features:meta])?) => {
+        $(#[$features])?
+        unsafe extern "C" fn $name(numbers: *mut [$t; LANES]) {
+            // SAFETY: code that calls this has so many numbers there, of which it alone knows.
+            let numbers = unsafe { &mut *numbers };
+            numbers.iter_mut().for_each(|x| *x = $f(f64::from(*x)) as $t);
+        }
+    };
+}
+
+functions!(plain);
+#[cfg(target_arch = "x86_64")]
+functions!(avx2, #[target_feature(enable = "avx2")]);
+#[cfg(target_arch = "x86_64")]
+functions!(avx512, #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]);
