@@ -8,6 +8,13 @@
 //!                                             T(i,j) = A(i,j) / s(i) * t(j)
 //! ```
 //!
+//! So are functions of vectors where all operands are dense, which other loops would repeat:
+//!
+//! ```text
+//! L(i,j) = T(i,j) + log(p(j))                 t(j) = log(p(j))
+//!                                             L(i,j) = T(i,j) + t(j)
+//! ```
+//!
 //! Vectors over the variable of the operand's outermost level are left to its loop ([`crate::legalise::order`]).
 //! Divisors stay divisors: what has no numerator of its own stays.
 
@@ -16,7 +23,8 @@ use crate::legalise::rewrite::plain_factors::takes_long;
 use crate::legalise::rewrite::row_workspaces::has_reduction;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
-use tamis_ir::algebra::{BinaryOp, Strictness};
+use std::collections::BTreeSet;
+use tamis_ir::algebra::{BinaryOp, Strictness, UnaryOp};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
@@ -30,8 +38,20 @@ impl Legaliser<'_> {
         if self.request.scheduled || !is_real {
             return task;
         }
+        let repeats = repeats_functions(self, &task.value);
         let value = self.vectors_apart(task.value, task.compute);
+        let value = if repeats { self.functions_apart(value, task.compute) } else { value };
         Task { value, ..task }
+    }
+
+    fn functions_apart(&mut self, e: Expr, compute: DataType) -> Expr {
+        let is_slow = matches!(&e, Expr::Unary(op, _) if op.needs_float() && *op != UnaryOp::Sqrt);
+        match e.free_vars()[..] {
+            [var] if is_slow && is_vector(self, &e, var) => {
+                self.temporary("t", None, vec![var], e, compute)
+            }
+            _ => e.map_children(&mut |child| self.functions_apart(child, compute)),
+        }
     }
 
     fn vectors_apart(&mut self, e: Expr, compute: DataType) -> Expr {
@@ -67,6 +87,14 @@ fn repeated_var(cx: &Context<'_>, factors: &[(BinaryOp, &Expr)]) -> Option<Index
             && (own().count() > 1 || numerators.any(|(_, factor)| takes_long(factor)))
             && WORTH * cx.dimension_of(var) < entries
     })
+}
+
+/// Whether every operand is stored in full, over two variables or more in all.
+fn repeats_functions(cx: &Context<'_>, value: &Expr) -> bool {
+    let accesses = value.accesses();
+    let vars: BTreeSet<IndexVar> = accesses.iter().flat_map(|a| a.indices.clone()).collect();
+    let dense = accesses.into_iter().all(|a| cx.is_full(a) && a.slices.is_empty());
+    dense && vars.len() > 1 && vars.into_iter().all(|var| cx.dimension_of(var) >= WORTH)
 }
 
 /// Whether a value is a vector over a variable, of elements that are all stored.
