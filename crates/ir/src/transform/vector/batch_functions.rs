@@ -24,8 +24,8 @@
 //! ```
 //!
 //! Rows of sparse tensors are short, so several share a batch; other loops are cut every 256 iterations. What an
-//! argument needs (a slice of the loop) is computed twice, as long as that is no function itself and reads nothing
-//! that the loop writes. The order of everything else is as before, so no bit changes.
+//! argument needs (a slice of the loop) is computed twice, as long as that is no function itself, has no loop and reads nothing
+//! that the loop writes; what only the argument needs is computed once. The order of everything else is as before, so no bit changes.
 
 use super::slice::{Reads, Slice, reads_of};
 use crate::algebra::{BinaryOp, UnaryOp};
@@ -113,6 +113,12 @@ impl<'s> Site<'s> {
         })
     }
 
+    /// Whether loops for the argument would run twice, since the body needs them otherwise.
+    fn repeats(&self, slice: &Slice, body: &[Stmt], reads: &Reads) -> bool {
+        let elsewhere = self.replaced(body, &int(0));
+        slice.has_loops_of(&slice.left(body, elsewhere, reads))
+    }
+
     /// The body with the value taken from elsewhere.
     fn replaced(&self, body: &[Stmt], by: &Expr) -> Vec<Stmt> {
         let function = Expr::Unary(self.op, Box::new(self.argument.clone()));
@@ -198,6 +204,7 @@ fn of_rows(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec<Stmt>
     if function.vars[*row].by_lanes
         || function.vars[*var].by_lanes
         || !slice.is_free(&[around, body], *var)
+        || site.repeats(&slice, body, reads)
     {
         return None;
     }
@@ -266,7 +273,8 @@ fn of_iterations(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let site = Site::of(function, body)?;
     let slice = Slice::of(s, site.argument, &body[..=site.at]);
-    if function.vars[*var].by_lanes || !slice.is_free(&[body], *var) {
+    let is_free = slice.is_free(&[body], *var) && !site.repeats(&slice, body, reads);
+    if function.vars[*var].by_lanes || !is_free {
         return None;
     }
     let batch = Batch::new(function, &site);
@@ -370,6 +378,13 @@ mod tests {
         // It is the same in every iteration, or not computed in each.
         check("for i in 0..n { y[i] = exp(A[n]) }", "");
         check("for i in 0..n { if i < 3 { y[i] = exp(A[i]) } }", "");
+        // A sum would be computed twice, but is not where only the argument needs it.
+        let sum = "s = 0.0 for j in 0..n { s = s + A[j] * A[i] }";
+        check(&format!("for i in 0..n {{ {sum} y[i] = s * exp(s) }}"), "");
+        check(
+            &format!("for i in 0..n {{ {sum} y[i] = A[i] * exp(s) }}"),
+            "for i in from..next { y[i] = A[i] * exp_of[i - from] }",
+        );
         // The rows hand on a value, the entries of one do not.
         check(
             "s = 0.0 for i in 0..n { for p in pos[i]..pos[i + 1] { y[p] = exp(s + A[p]) } s = A[i] }",

@@ -72,6 +72,19 @@ impl Slice {
         }
     }
 
+    /// Whether a block has loops that the slice has, too.
+    pub(super) fn has_loops_of(&self, block: &[Stmt]) -> bool {
+        let mut some = false;
+        for_each(block, &mut |s| {
+            let mut vars = vec![];
+            if let Stmt::For { body, .. } | Stmt::While { body, .. } = s {
+                assigned(body, &mut vars);
+            }
+            some |= vars.iter().any(|v| self.needed.contains(v));
+        });
+        some
+    }
+
     fn needs(&mut self, e: &Expr) {
         self.pure &= !has_function(e);
         e.walk(&mut |e| match e {
