@@ -219,7 +219,8 @@ pub struct ExplainArgs {
   tamis build 'C(i,j) = A(i,k) * B(k,j)' -f A=csr -f B=csr -f C=csr -o src/spgemm
   tamis build 'C(i,j) = A(i,k) * B(k,j)' -f A=csr -f B=csr -f C=csr --emit rust -o src/spgemm
 
-C: compile NAME.c with -O3 -march=native -fwrapv -ffp-contract=off, and link with -lm. Rust: `mod NAME;`.
+C: compile NAME.c with -O3 -march=native -fwrapv -ffp-contract=off, and with -fopenmp if a schedule gives a loop to
+threads; link with -lm. Rust: `mod NAME;`.
 A -d fixes a dimension for good; one that neither -d nor an operand fixes becomes a parameter.")]
 pub struct BuildArgs {
     /// Statements in index notation, separated by `;`

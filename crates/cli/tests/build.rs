@@ -30,6 +30,10 @@ fn libraries_are_written() {
     assert!(read(folder.join("spmv.h")).contains(call));
     check(folder, &[SPMV, "-f", "A=csr", "--emit", "rust"], 0, "written to compute_y.rs");
     assert!(read(folder.join("compute_y.rs")).contains("pub fn compute_y("));
+    let threads = "parallelize(i, cpu_thread, no_races)";
+    check(folder, &[SPMV, "-f", "A=csr", "-s", threads, "-o", "on_threads"], 0, "on_threads.c");
+    assert!(read(folder.join("on_threads.c")).contains("#pragma omp parallel for"));
+    assert!(read(folder.join("on_threads.h")).contains("-fopenmp"));
     check(folder, &["A(i,j) = 1", "-d", "j=4", "-o", "ones"], 0, "ones.h");
     assert!(read(folder.join("ones.h")).contains("int ones(int64_t i_size, ones_A *A);"));
 }

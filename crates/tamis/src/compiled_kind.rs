@@ -52,7 +52,7 @@ impl Cut {
     /// So many stored elements are worth a part of their own.
     fn grain(self) -> u64 {
         match self.parts {
-            Parts::Whole => u64::MAX,
+            Parts::Whole | Parts::Own => u64::MAX,
             Parts::Worthwhile => WORTHWHILE,
             Parts::OfElements(n) => n,
         }

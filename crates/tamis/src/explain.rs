@@ -166,6 +166,7 @@ impl<'p> Explanation<'p> {
             width,
             strictness: options.strict,
             parallel,
+            threaded: false,
             scheduled,
             apart: schedule.begins_apart(),
             restored: BTreeSet::new(),
@@ -235,6 +236,13 @@ impl<'p> Explanation<'p> {
 
     fn compiled(&self, target: Target) -> Result<pipeline::Compiled, Diagnostic> {
         let fused = pipeline::compile(&self.request, &self.schedule, target)?;
+        Ok(pipeline::of_kind(&fused, self.kind, target))
+    }
+
+    /// The same, where functions run the loops that the schedule gives to threads in parts.
+    fn threaded(&self, target: Target) -> Result<pipeline::Compiled, Diagnostic> {
+        let request = Request { threaded: true, ..self.request.clone() };
+        let fused = pipeline::compile(&request, &self.schedule, target)?;
         Ok(pipeline::of_kind(&fused, self.kind, target))
     }
 
@@ -367,7 +375,7 @@ impl<'p> Explanation<'p> {
             }
             Stage::C => {
                 let level = self.level.or_else(|| processor::level().ok());
-                let functions = self.compiled(Backend::C.target_of(level))?.functions;
+                let functions = self.threaded(Backend::C.target_of(level))?.functions;
                 c::emit(&functions.iter().map(|l| &l.function).collect::<Vec<_>>())
             }
             Stage::Asm => {

@@ -91,6 +91,9 @@ pub enum Parts {
     Worthwhile,
     /// Into parts with about so many stored elements of the operand that is cut.
     OfElements(u64),
+    /// By their own functions, which run the parts of loops that the schedule gives to threads: as in C that is written
+    /// for OpenMP. Here these run one after the other.
+    Own,
 }
 
 /// Values by tensor, and dimensions by index variable.

@@ -5,6 +5,7 @@ use crate::explain::Explanation;
 use crate::kernel::Kernel;
 use crate::operand::operand;
 use crate::scattered::is_scattered;
+use tamis_core::legalise::Request;
 use tamis_core::pipeline;
 use tamis_core::standalone::{self, Given, Standalone, c, rust};
 use tamis_ir::backend;
@@ -78,18 +79,24 @@ impl Explanation<'_> {
         match language {
             Language::C => {
                 let level = self.level.or_else(|| processor::level().ok());
-                let library = self.standalone(name, Backend::C.target_of(level))?;
+                let library = self.standalone(name, Backend::C.target_of(level), language)?;
                 Ok(vec![file("h", c::header(&library, name)), file("c", c::source(&library, name))])
             }
             Language::Rust => {
-                let library = self.standalone(name, Target::SCALAR)?;
+                let library = self.standalone(name, Target::SCALAR, language)?;
                 Ok(vec![file("rs", rust::module(&library, name))])
             }
         }
     }
 
-    /// The program as one function that needs nothing else.
-    pub fn standalone(&self, name: &str, target: Target) -> Result<Standalone, Diagnostic> {
+    /// The program as one function that needs nothing else. What is to be C runs loops that the schedule gives to
+    /// threads in parts.
+    fn standalone(
+        &self,
+        name: &str,
+        target: Target,
+        language: Language,
+    ) -> Result<Standalone, Diagnostic> {
         let program = self.request.program;
         for (name, spec) in &self.formats {
             let id = operand(program, name)?;
@@ -100,7 +107,8 @@ impl Explanation<'_> {
                     .help("ask for another format, such as coo, for the result of a library"));
             }
         }
-        let mut compiled = pipeline::compile(&self.request, &self.schedule, target)?;
+        let request = Request { threaded: language == Language::C, ..self.request.clone() };
+        let mut compiled = pipeline::compile(&request, &self.schedule, target)?;
         if compiled.program.kernels.iter().any(|kernel| kernel.overflow.is_checked()) {
             // Nobody counts the terms of sums before a call.
             compiled = pipeline::with_long_sums(&compiled, target);

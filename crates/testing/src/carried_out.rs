@@ -48,8 +48,7 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
         }
     }
     let on = |unit: ParallelUnit| move |tag: &Tag| tag.parallel.is_some_and(|(u, _)| u == unit);
-    let in_parts = done.partition.as_ref().is_ok_and(|partition| partition.asked);
-    if kernel.cut.chunked && asked(&on(ParallelUnit::CpuThread)) > 0 && !in_parts {
+    if asked(&on(ParallelUnit::CpuThread)) > 0 && !is_on_threads(kernel, done, &text) {
         return Some("a loop on cpu_thread".to_owned());
     }
     if kernel.cut.ranks.is_some() && kernel.cut.chunked {
@@ -84,4 +83,13 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
     let galloping = plan.contains(" galloping");
     let gallops = asked(&|tag| tag.merge == Some(MergeStrategy::Gallop));
     (gallops > 0 && !galloping).then(|| "a loop that gallops".to_owned())
+}
+
+/// Whether threads run a loop that they are to run, if who calls the kernel, or its own code, has threads.
+fn is_on_threads(kernel: &Kernel, done: &Lowered, text: &str) -> bool {
+    let in_parts = done.partition.as_ref().is_ok_and(|partition| partition.asked);
+    match kernel.cut.threaded {
+        true => text.contains(" on cpu_thread {") || text.contains("one thread runs "),
+        false => in_parts || !kernel.cut.chunked,
+    }
 }

@@ -76,11 +76,17 @@ impl Case {
         Kernel::compile(&self.text, &operands, &self.options(backend)?)
     }
 
+    /// Whether its schedule gives a loop to threads.
+    pub fn is_threaded(&self) -> bool {
+        self.schedule.contains("cpu_thread")
+    }
+
     /// Parts that are small enough for small tensors to have several; some programs have none, some
     /// of large tensors a few.
     fn parts(&self) -> Parts {
         let stored = self.operands.iter().map(|o| o.entries.len() as u64).max().unwrap_or(0);
         match self.text.len() % 8 {
+            k if k % 2 == 1 && self.is_threaded() => Parts::Own,
             0 => Parts::Whole,
             1..=3 if stored > 100 => Parts::OfElements(stored / 3),
             _ => Parts::OfElements(2),

@@ -44,6 +44,96 @@ fn every_function_is_right_as_a_library() {
     are_right(&samples);
 }
 
+/// Loops on threads, for each way in which parts make up a result: the same bits on any number of threads.
+#[test]
+fn loops_on_threads_are_right_as_libraries() {
+    let mut samples = vec![];
+    let mut refused = vec![];
+    for (formats, text, schedule) in on_threads() {
+        let name = format!("case_{}", samples.len());
+        let case = threaded(&formats, text, &schedule);
+        match Sample::of(&case, &name) {
+            Ok(Some(sample)) => samples.push((name, sample)),
+            Ok(None) => refused.push(format!("{schedule}: no numbers")),
+            Err(why) => refused.push(why.to_string()),
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
+    are_right(&samples);
+}
+
+/// Formats, statements and schedules with a loop on threads.
+fn on_threads() -> Vec<(String, &'static str, String)> {
+    let spmv = "y(i) = A(i,j) * x(j)";
+    let by_positions = "fuse(i, j, f); pos(f, p, A); split(p, p0, p1, 3)";
+    let rows = |format: &str| format!("A: {format}\nx: dense\ny: dense\n");
+    let product = |result: &str| format!("A: csr\nB: csr\nC: {result}\n");
+    vec![
+        (rows("csr"), spmv, "parallelize(i, cpu_thread, no_races)".to_owned()),
+        (rows("dcsr"), spmv, "parallelize(i, cpu_thread, no_races)".to_owned()),
+        (rows("coo"), spmv, "parallelize(i, cpu_thread, no_races)".to_owned()),
+        (rows("csc"), spmv, "reorder(j, i); parallelize(j, cpu_thread, temporary)".to_owned()),
+        (rows("csr"), spmv, format!("{by_positions}; parallelize(p0, cpu_thread, atomics)")),
+        (rows("dcsr"), spmv, format!("{by_positions}; parallelize(p0, cpu_thread, temporary)")),
+        (rows("csr{c128}"), spmv, "parallelize(i, cpu_thread, no_races)".to_owned()),
+        (rows("csc{c128}"), spmv, "reorder(j, i); parallelize(j, cpu_thread, atomics)".to_owned()),
+        (rows("csr"), spmv, "parallelize(j, cpu_thread, parallel_reduction)".to_owned()),
+        (
+            rows("csr"),
+            "y(i) = min(j, A(i,j) * x(j))",
+            "reorder(j, i); parallelize(j, cpu_thread, temporary)".to_owned(),
+        ),
+        (
+            "A: csr{i32}\nx: dense{i32}\ny: dense{i32}\n".to_owned(),
+            spmv,
+            "parallelize(i, cpu_thread, no_races)".to_owned(),
+        ),
+        (
+            "A: csr\nx: dense\n".to_owned(),
+            "s = A(i,j) * x(j)",
+            "parallelize(i, cpu_thread, parallel_reduction)".to_owned(),
+        ),
+        (
+            product("dense"),
+            "C(i,j) = A(i,k) * B(k,j)",
+            "precompute(A(i,k) * B(k,j), j, jw, w); parallelize(i, cpu_thread, no_races)"
+                .to_owned(),
+        ),
+        (
+            product("csr"),
+            "C(i,j) = A(i,k) * B(k,j)",
+            "parallelize(i, cpu_thread, no_races)".to_owned(),
+        ),
+        (
+            "A: dense\nB: dense\nC: dense\n".to_owned(),
+            "C(i,j) = A(i,k) * B(k,j)",
+            "reorder(k, i, j); parallelize(i, cpu_thread, no_races)".to_owned(),
+        ),
+    ]
+}
+
+/// A program of matrices of 11 x 11 and vectors, one row of the first of which has no entries.
+fn threaded(formats: &str, text: &str, schedule: &str) -> Case {
+    let mut values = String::new();
+    for name in ["A", "B", "x"].into_iter().filter(|name| formats.contains(&format!("{name}: "))) {
+        let dims = if name == "x" { "11" } else { "11x11" };
+        values += &format!("{name} {dims} =");
+        for k in 0..if name == "x" { 11 } else { 121 } {
+            let (i, j) = (k / 11, k % 11);
+            match name {
+                "x" => values += &format!(" ({k}):{}", 1 + k % 4),
+                _ if (i * 7 + j * j) % 3 == 0 && i != 4 => {
+                    values += &format!(" ({i},{j}):{}", 1 + (k * 5) % 9);
+                }
+                _ => {}
+            }
+        }
+        values += "\n";
+    }
+    let text = format!("# x\n{formats}{text}\nschedule: {schedule}\n---- run\n{values}");
+    filetest::cases(&text).expect("a filetest").remove(0)
+}
+
 /// A value of two vectors, one of which is sparse, as a program.
 fn of_vectors(value: &str, datatype: &str, [x, y, z]: [f64; 3]) -> Case {
     let names = ["A", "B"].into_iter().filter(|name| value.contains(name));

@@ -14,6 +14,9 @@ use tamis_ir::ids::IndexVar;
 pub struct CutOptions {
     /// Whether it is called for parts of its outermost loop, where that can be cut.
     pub chunked: bool,
+    /// Whether its function runs the parts of a loop that a schedule gives to threads by itself, for nobody calls it
+    /// for parts.
+    pub threaded: bool,
     /// The loop that a schedule has ranks share.
     pub ranks: Option<OnRanks>,
 }

@@ -130,14 +130,19 @@ impl Scale {
         self.steps.iter().fold((at, of), step).0
     }
 
-    /// The first coordinate or position, of so many, of an iteration.
-    pub fn first(&self, iteration: u64, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
-        let mut counts = vec![of];
+    /// The first coordinate or position, of so many, of an iteration: a number, or code.
+    pub fn first<A: Arithmetic>(
+        &self,
+        iteration: A,
+        of: A,
+        dimension: &dyn Fn(IndexVar) -> A,
+    ) -> A {
+        let mut counts = vec![of.clone()];
         for step in &self.steps {
-            counts.push(step.count(counts[counts.len() - 1], dimension));
+            counts.push(step.count(counts[counts.len() - 1].clone(), dimension));
         }
         let back = self.steps.iter().zip(counts).rev();
-        back.fold(iteration, |at, (step, of)| step.first(at, of, dimension)).min(of)
+        back.fold(iteration, |at, (step, of)| step.first(at, of, dimension)).least(of)
     }
 }
 
@@ -162,12 +167,14 @@ impl Step {
         }
     }
 
-    fn first(&self, iteration: u64, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+    fn first<A: Arithmetic>(&self, iteration: A, of: A, dimension: &dyn Fn(IndexVar) -> A) -> A {
         match self {
-            Step::Blocks(size) => iteration.saturating_mul(*size),
-            Step::Parts(parts) => iteration.saturating_mul(of.div_ceil(*parts)),
+            Step::Blocks(size) => iteration.times(*size),
+            Step::Parts(parts) => {
+                iteration.by(of.plus(A::constant(*parts as i64 - 1)).over(*parts))
+            }
             Step::Places(_) | Step::PlacesOfParts(_) => iteration,
-            Step::Fused(inner) => iteration / size(inner, dimension).max(1),
+            Step::Fused(inner) => iteration.divided(size(inner, dimension)),
         }
     }
 }

@@ -24,6 +24,8 @@ pub trait Arithmetic: Clone {
     fn by(self, other: Self) -> Self;
     /// `self / divisor` for numbers from 0 on, rounded down.
     fn over(self, divisor: u64) -> Self;
+    /// The same by a number from 1 on.
+    fn divided(self, divisor: Self) -> Self;
     /// The lesser.
     fn least(self, other: Self) -> Self;
     /// The greater.
@@ -48,6 +50,9 @@ impl Arithmetic for u64 {
     }
     fn over(self, divisor: u64) -> u64 {
         self / divisor
+    }
+    fn divided(self, divisor: u64) -> u64 {
+        self / divisor.max(1)
     }
     fn least(self, other: u64) -> u64 {
         self.min(other)
@@ -76,6 +81,9 @@ impl Arithmetic for i64 {
     fn over(self, divisor: u64) -> i64 {
         self / i64::try_from(divisor).unwrap_or(i64::MAX)
     }
+    fn divided(self, divisor: i64) -> i64 {
+        self / divisor.max(1)
+    }
     fn least(self, other: i64) -> i64 {
         self.min(other)
     }
@@ -102,6 +110,9 @@ impl Arithmetic for Expr {
     }
     fn over(self, divisor: u64) -> Expr {
         div(self, int(divisor as i64))
+    }
+    fn divided(self, divisor: Expr) -> Expr {
+        binary(BinaryOp::Div, self, divisor)
     }
     fn least(self, other: Expr) -> Expr {
         binary(BinaryOp::Min, self, other)

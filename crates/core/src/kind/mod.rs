@@ -40,6 +40,7 @@ pub fn of_kind(mut program: Program, kind: KernelKind) -> Program {
                 // What only fills an array is not worth parts.
                 let mut own = Kernel { kind, ..kernel.clone() };
                 own.cut.chunked &= !full;
+                own.cut.threaded &= !full;
                 *kernel = own;
             }
         }

@@ -58,6 +58,9 @@ pub struct Request<'p> {
     /// Whether kernels are to be called for parts of their outermost loops, so that parts may run
     /// at the same time.
     pub parallel: bool,
+    /// Whether functions run the parts of loops that commands give to threads by themselves, as nobody calls them
+    /// for parts.
+    pub threaded: bool,
     /// Whether commands say how the loops run: the loops that they find then read operands as these
     /// are stored where there are such loops.
     pub scheduled: bool,

@@ -44,6 +44,7 @@ mod scope;
 mod scratch;
 mod signature;
 mod symbols;
+mod threads;
 mod value;
 mod values;
 mod write;
@@ -65,12 +66,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use symbols::Symbols;
 use tamis_ir::ids::{IndexVar, TensorId, Var};
 use tamis_ir::ir::{self, Expr};
+use threads::{Parts, threaded};
 use value::Value;
 use values::Values;
 use write::Writing;
 
 /// The function that computes a kernel by a plan, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, plan: &Plan, name: &str) -> Lowered {
+    if let Some(lowered) = threaded(program, kernel, name) {
+        return lowered;
+    }
     let new = |gpu| Lowerer { gpu, ..Lowerer::new(program, kernel, plan, name) };
     let sliced = GpuContext { in_slices: kernel.is_for_gpu(), ..GpuContext::default() };
     let whole = |why| new(GpuContext { unphased: Some(why), ..GpuContext::default() }).lowered();
@@ -89,6 +94,7 @@ impl<'p> Lowerer<'p> {
             times: vec![],
             opened: vec![],
             interval: None,
+            parts: None,
             counted: BTreeMap::new(),
             uncounted: BTreeSet::new(),
         }
@@ -139,6 +145,8 @@ struct Lowerer<'p> {
     opened: Vec<TensorId>,
     /// The part of the outermost loop that the function computes, where not all of it.
     interval: Option<Interval<'p>>,
+    /// All parts, where the function runs them itself.
+    parts: Option<Parts<'p>>,
     /// How many counted loops there are over each variable.
     counted: BTreeMap<IndexVar, usize>,
     /// Variables with loops that count no iterations.
@@ -161,7 +169,10 @@ impl Lowerer<'_> {
     fn kernel(&mut self) -> Vec<ir::Stmt> {
         let plan = self.plan;
         if let Ok(partition) = &plan.parts {
-            self.interval = Some(Interval::declared(&mut self.cx, partition));
+            self.interval = Some(match self.kernel.cut.threaded {
+                true => self.parts.insert(Parts::declared(&mut self.cx, partition)).interval(),
+                false => Interval::declared(&mut self.cx, partition),
+            });
         }
         let scope = Scope::default();
         let code = match (&plan.root, plan.output.gathered_from()) {
@@ -192,7 +203,7 @@ impl Lowerer<'_> {
         let code = [std::mem::take(&mut self.cx.prologue), stmts].concat();
         match self.kernel.kind {
             KernelKind::Assemble => self.assembled_only(code),
-            KernelKind::Fused | KernelKind::Compute => code,
+            KernelKind::Fused | KernelKind::Compute => self.in_own_parts(code),
         }
     }
 

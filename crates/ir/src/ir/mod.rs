@@ -42,7 +42,8 @@
 //! loop, but for those that iterations combine ([`Reduction`]). Iterations do not store to the same
 //! element but by [`Stmt::Update`], nor read what others store. A processor runs them in order; a
 //! GPU combines values of threads in pairs, so its floats may differ in the last bits. Loops over
-//! warps are in loops over blocks, those over threads in either, and none in another of its unit.
+//! warps are in loops over blocks, those over threads in either, and none in another of its unit;
+//! a loop over cores, the threads of a processor, is in none and holds none.
 //!
 //! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
 //! [`Status`]; what was computed is void.

@@ -16,9 +16,11 @@ use super::{Expr, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::ids::{Array, Var};
 
-/// What runs the iterations of a parallel loop. Blocks hold warps, and these threads.
+/// What runs the iterations of a parallel loop. Blocks hold warps, and these threads; cores hold nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unit {
+    /// Threads of a processor.
+    Core,
     /// Blocks of a GPU's threads.
     Block,
     /// Groups of threads of a block that run in step.
@@ -29,11 +31,12 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit, outermost first.
-    pub const ALL: [Unit; 3] = [Unit::Block, Unit::Warp, Unit::Thread];
+    pub const ALL: [Unit; 4] = [Unit::Core, Unit::Block, Unit::Warp, Unit::Thread];
 
     /// The name in schedules and in printed text.
     pub fn name(self) -> &'static str {
         match self {
+            Unit::Core => "cpu_thread",
             Unit::Block => "gpu_block",
             Unit::Warp => "gpu_warp",
             Unit::Thread => "gpu_thread",

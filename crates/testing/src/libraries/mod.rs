@@ -58,11 +58,42 @@ pub fn wrong_in_c(samples: &[(String, Sample)], folder: &Path) -> Vec<String> {
         "-fwrapv",
         "-ffp-contract=off",
     ];
-    let mut command = Command::new("cc");
-    command.args(strict).args(["-O1", "-std=gnu11", "main.c"]).args(&files);
-    compiled(command.args(["-o", "in_c", "-lm"]).current_dir(folder));
+    let build = |more: &[&str]| {
+        let mut command = Command::new("cc");
+        command.args(strict).args(["-O1", "-std=gnu11", "main.c"]).args(&files).args(more);
+        compiled(command.args(["-o", "in_c", "-lm"]).current_dir(folder));
+    };
+    build(&[]);
     compiled(Command::new("c++").args(["-fsyntax-only", "headers.cpp"]).current_dir(folder));
-    different(samples, &printed(&folder.join("in_c")))
+    let mut wrong = different(samples, &printed(&mut Command::new(folder.join("in_c"))));
+    if files.iter().any(|file| has_threads(&folder.join(file))) && has_openmp(folder) {
+        build(&["-fopenmp"]);
+        for threads in ["1", "2", "3"] {
+            let mut command = Command::new(folder.join("in_c"));
+            let text = printed(command.env("OMP_NUM_THREADS", threads));
+            let on = |what: String| format!("on {threads} threads: {what}");
+            wrong.extend(different(samples, &text).into_iter().map(on));
+        }
+    }
+    wrong
+}
+
+/// Whether a file has loops on threads.
+fn has_threads(file: &Path) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.contains("#pragma omp parallel for"))
+}
+
+/// Whether the C compiler has OpenMP.
+fn has_openmp(folder: &Path) -> bool {
+    fs::write(folder.join("openmp.c"), "int main(void) { return 0; }\n")
+        .expect("the folder can be written to");
+    let mut command = Command::new("cc");
+    command.args(["-fopenmp", "openmp.c", "-o", "openmp"]).current_dir(folder);
+    let has = command.output().is_ok_and(|output| output.status.success());
+    if !has {
+        eprintln!("the C compiler has no OpenMP: loops on threads ran on one");
+    }
+    has
 }
 
 /// The programs whose modules in Rust print something else than is expected, with what they print.
@@ -84,7 +115,7 @@ pub fn wrong_in_rust(samples: &[(String, Sample)], folder: &Path) -> Vec<String>
     let mut command = Command::new(rustc);
     command.args(["--edition", "2024", "-D", "warnings", "main.rs"]);
     compiled(command.args(["-o", "in_rust"]).current_dir(folder));
-    different(samples, &printed(&folder.join("in_rust")))
+    different(samples, &printed(&mut Command::new(folder.join("in_rust"))))
 }
 
 /// Whether there is a compiler of C and of C++.
@@ -98,8 +129,8 @@ fn compiled(command: &mut Command) {
     assert!(output.status.success() && text.is_empty(), "{command:?}: {text}");
 }
 
-fn printed(program: &Path) -> String {
-    let output = Command::new(program).output().expect("the program starts");
+fn printed(program: &mut Command) -> String {
+    let output = program.output().expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     text

@@ -25,7 +25,8 @@ impl Sample {
     pub fn of(case: &Case, name: &str) -> Result<Option<Sample>, Diagnostic> {
         let tensors = case.tensors()?;
         let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
-        let options = Options { parts: Parts::Whole, ..case.options(Backend::Interpreter)? };
+        let parts = if case.is_threaded() { Parts::Own } else { Parts::Whole };
+        let options = Options { parts, ..case.options(Backend::Interpreter)? };
         let kernel = Kernel::compile(&case.text, &operands, &options)?;
         let results = kernel.run(&operands)?;
         let Some(standalone) = kernel.standalone(name)? else { return Ok(None) };

@@ -278,8 +278,9 @@ impl CinParser {
             .ok_or_else(|| line.refuse("the word before this is no type"))?;
         let kind = KernelKind::parse(line.name()?)
             .ok_or_else(|| line.refuse("the word before this is no kind"))?;
-        let words = ["scatter", "workspace", "chunked", "checked", "long_sums"];
-        let [scatter, workspace, chunked, checked, long_sums] = words.map(|word| line.eat(word));
+        let words = ["scatter", "workspace", "chunked", "threaded", "checked", "long_sums"];
+        let [scatter, workspace, chunked, threaded, checked, long_sums] =
+            words.map(|word| line.eat(word));
         let overflow = match (checked, long_sums) {
             (false, _) => Overflow::Wraps,
             (true, false) => Overflow::Checked,
@@ -297,7 +298,7 @@ impl CinParser {
             scatter,
             assembly: AssemblyOptions { workspace, wanted },
             choices: vec![],
-            cut: CutOptions { chunked, ranks: None },
+            cut: CutOptions { chunked, threaded, ranks: None },
             overflow,
             tags: BTreeMap::new(),
             partial,

@@ -195,6 +195,7 @@ impl<'p> Printer<'p> {
             ("scatter", kernel.scatter),
             ("workspace", kernel.assembly.workspace),
             ("chunked", kernel.cut.chunked),
+            ("threaded", kernel.cut.threaded),
             ("checked", kernel.overflow.is_checked()),
             ("long_sums", kernel.overflow == Overflow::CheckedLong),
         ] {

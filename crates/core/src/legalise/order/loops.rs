@@ -68,7 +68,11 @@ impl Legaliser<'_> {
             scatter,
             assembly: AssemblyOptions { workspace, wanted: None },
             choices,
-            cut: CutOptions { chunked: self.request.parallel, ranks: None },
+            cut: CutOptions {
+                chunked: self.request.parallel,
+                threaded: self.request.threaded,
+                ranks: None,
+            },
             tags,
             partial,
             overflow: self.overflow,

@@ -111,7 +111,7 @@ fn counted(
     let is_warp = |v: &&IndexVar| unit_of(s, **v) == Some(ParallelUnit::Gpu(ir::Unit::Warp));
     let in_warp = outer.iter().any(|v| is_warp(&v));
     let (most, holds) = match unit {
-        ir::Unit::Block => return Ok(()),
+        ir::Unit::Core | ir::Unit::Block => return Ok(()),
         ir::Unit::Warp => (MOST_THREADS / WARP, "a block has at most 32 warps"),
         ir::Unit::Thread if in_warp => (WARP, "a warp has 32 threads"),
         ir::Unit::Thread => (MOST_THREADS, "a block has at most 1024 threads"),

@@ -8,7 +8,7 @@
 //! Each function is followed by `NAME_entry`, which takes the slots of the calling convention of
 //! [`crate::ir::Param`]. The text is GNU C; compile it with `-fwrapv -ffp-contract=off` and without
 //! fast-math, so that it computes the same bits as every other backend. It draws no warnings, and
-//! names of the user cannot mean anything else in it.
+//! names of the user cannot mean anything else in it. Loops over cores have OpenMP's pragma, for `-fopenmp`.
 
 mod elementary;
 mod expr;
@@ -17,6 +17,7 @@ pub(in crate::backend) mod names;
 pub(in crate::backend) mod prelude;
 mod scopes;
 mod stmt;
+mod threads;
 mod typed;
 pub(in crate::backend) mod types;
 mod uses;
@@ -26,6 +27,7 @@ use crate::datatype::{DataType, Register};
 use crate::ids::Array;
 use crate::ir::{ArrayRole, Function, Param};
 use expr::Expressions;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Deref;
 use types::{element, type_name};
@@ -79,6 +81,10 @@ pub(in crate::backend) struct Writer<'f> {
     text: String,
     pub(in crate::backend) indent: usize,
     fails: bool,
+    /// The label at the end of what a thread runs, inside of a loop on threads.
+    part: Option<String>,
+    /// Arrays that each iteration of a loop on threads has for itself.
+    of_parts: BTreeSet<Array>,
     /// Where the text is on a GPU, if it is.
     pub(in crate::backend) place: Option<Place>,
 }
@@ -107,6 +113,8 @@ impl<'f> Writer<'f> {
             text: String::new(),
             indent: 1,
             fails: false,
+            part: None,
+            of_parts: threads::own(function),
             place,
         }
     }
@@ -122,7 +130,8 @@ impl<'f> Writer<'f> {
         if self.fails {
             out.push_str("done:\n");
         }
-        for local in self.function.locals().filter(|a| self.uses.touches(*a)) {
+        let locals = self.function.locals().filter(|a| self.uses.touches(*a));
+        for local in locals.filter(|a| !self.of_parts.contains(a)) {
             let _ = writeln!(out, "  free({});", self.array(local));
         }
         if self.text.contains("tamis_stream_") {
@@ -190,7 +199,8 @@ impl<'f> Writer<'f> {
                 _ => {}
             }
         }
-        for (id, array) in self.function.arrays.enumerate() {
+        let all = self.function.arrays.enumerate();
+        for (id, array) in all.filter(|(id, _)| !self.of_parts.contains(id)) {
             let (ty, names) = (element(array.elem), self.names.array(id));
             let (touched, sized) = (self.uses.touches(id), self.uses.sizes(id));
             let (start, len) = match array.role {

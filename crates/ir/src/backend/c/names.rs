@@ -92,6 +92,8 @@ pub(in crate::backend) struct Variable {
     /// The value before a loop whose iterations combine it.
     pub(in crate::backend) before: String,
     pub(in crate::backend) hi: String,
+    /// The label at the end of an iteration on a thread.
+    pub(in crate::backend) end: String,
 }
 
 /// What an array is called, and what belongs to one that is allocated.
@@ -123,6 +125,7 @@ impl Locals {
             lo: derived(&name, "_lo"),
             before: derived(&name, "_before"),
             hi: derived(&name, "_hi"),
+            end: derived(&name, "_end"),
             name,
         });
         Locals { vars: vars.collect(), arrays }

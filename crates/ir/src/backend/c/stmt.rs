@@ -8,7 +8,7 @@ use crate::ids::{Array, Var};
 use crate::ir::flow::{assigns, exposes, mentions, uses};
 use crate::ir::pair::{Pair, pair};
 use crate::ir::parallel::on_numbers;
-use crate::ir::{ArrayDecl, ArrayRole, Expr, Status, Stmt, build};
+use crate::ir::{ArrayDecl, ArrayRole, Expr, Status, Stmt, Unit, build};
 use std::collections::BTreeSet;
 
 impl Writer<'_> {
@@ -92,6 +92,9 @@ impl Writer<'_> {
                 self.for_loop(*var, (lo, ""), hi, &step.to_string(), body);
                 self.nested(body, path, 0);
                 self.line("}");
+            }
+            Stmt::Parallel { unit: Unit::Core, var, lo, hi, body, .. } => {
+                self.on_threads((*var, lo, hi), body, path);
             }
             Stmt::Parallel { var, lo, hi, body, .. } => {
                 self.for_loop(*var, (lo, ""), hi, "1", body);
@@ -234,16 +237,15 @@ impl Writer<'_> {
     }
 
     fn reserve(&mut self, array: Array, len: &Expr) {
-        self.fails = true;
         let ty = element(self.function.arrays[array].elem);
         let wanted = self.expr(len);
-        let failed = Status::OutOfMemory as i64;
+        let failed = self.failed(Status::OutOfMemory);
         let ArrayNames { name, len, out, out_len, grown } = self.names.array(array);
         let head = format!("if (__builtin_expect((uint64_t)({wanted}) > (uint64_t){len}, 0)) {{");
         let mut lines = vec![
             format!("int64_t {grown} = tamis_capacity({len}, {wanted});"),
             format!("{ty} *tamis_p = tamis_reserve({name}, {len}, {grown}, sizeof({ty}));"),
-            format!("if (!tamis_p) {{ status = {failed}; goto done; }}"),
+            format!("if (!tamis_p) {{ {failed} }}"),
             format!("{name} = tamis_p;"),
             format!("{len} = {grown};"),
         ];
@@ -259,14 +261,13 @@ impl Writer<'_> {
     }
 
     fn sort(&mut self, keys: &[Array], carried: &[Array], lo: &Expr, hi: &Expr) {
-        self.fails = true;
         let (lo, hi) = (self.expr(lo), self.expr(hi));
-        let failed = Status::OutOfMemory as i64;
+        let failed = self.failed(Status::OutOfMemory);
         if let ([list], []) = (keys, carried) {
             let bits = 8 * self.function.arrays[*list].elem.size();
             let list = format!("(uint{bits}_t *){} + ({lo})", self.array(*list));
             self.line(&format!(
-                "if (tamis_sort_list_{bits}({list}, ({hi}) - ({lo}))) {{ status = {failed}; goto done; }}"
+                "if (tamis_sort_list_{bits}({list}, ({hi}) - ({lo}))) {{ {failed} }}"
             ));
             return;
         }
@@ -276,17 +277,25 @@ impl Writer<'_> {
         let columns: Vec<String> = keys.iter().chain(carried).map(column).collect();
         let keys = keys.len();
         self.line(&format!(
-            "if (tamis_sort((tamis_column[]){{{}}}, {keys}, {}, {lo}, {hi})) {{ status = {failed}; \
-             goto done; }}",
+            "if (tamis_sort((tamis_column[]){{{}}}, {keys}, {}, {lo}, {hi})) {{ {failed} }}",
             columns.join(", "),
             columns.len()
         ));
     }
 
     fn fail(&mut self, status: Status) {
+        let failed = self.failed(status);
+        failed.split_inclusive("; ").for_each(|statement| self.line(statement.trim_end()));
+    }
+
+    /// What ends the call with a status, or on a thread its part.
+    fn failed(&mut self, status: Status) -> String {
         self.fails = true;
-        self.line(&format!("status = {};", status as i64));
-        self.line("goto done;");
+        let code = status as i64;
+        match &self.part {
+            None => format!("status = {code}; goto done;"),
+            Some(part) => format!("status = tamis_max_i64(status, {code}); goto {part};"),
+        }
     }
 }
 

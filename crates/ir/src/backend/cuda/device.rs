@@ -138,7 +138,7 @@ impl Writer<'_> {
     ) {
         let Place { shape: Shape { threads, width }, unit: outer, in_warp, .. } = *self.place();
         let (first, several) = match unit {
-            Unit::Block => ("blockIdx.x".to_owned(), None),
+            Unit::Core | Unit::Block => ("blockIdx.x".to_owned(), None),
             Unit::Warp if width == 1 => ("threadIdx.x".to_owned(), Some(threads)),
             Unit::Warp => (format!("threadIdx.x / {width}"), Some(threads / width)),
             Unit::Thread if in_warp => (format!("threadIdx.x % {width}"), Some(width)),
@@ -236,7 +236,7 @@ impl Writer<'_> {
             None | Some(Unit::Thread) => None,
             Some(Unit::Warp) if width == 1 => None,
             Some(Unit::Warp) => Some(format!("threadIdx.x % {width} == 0")),
-            Some(Unit::Block) => Some("threadIdx.x == 0".to_owned()),
+            Some(Unit::Core | Unit::Block) => Some("threadIdx.x == 0".to_owned()),
         };
         match condition {
             Some(condition) => self.line(&format!("if ({condition}) {line}")),
@@ -252,7 +252,7 @@ impl Writer<'_> {
                 format!("(int64_t)blockIdx.x * {threads} + threadIdx.x"),
                 format!("(int64_t)gridDim.x * {threads}"),
             ),
-            Some(Unit::Block) => ("threadIdx.x".to_owned(), threads.to_string()),
+            Some(Unit::Core | Unit::Block) => ("threadIdx.x".to_owned(), threads.to_string()),
             Some(Unit::Warp) => (format!("threadIdx.x % {width}"), width.to_string()),
             Some(Unit::Thread) => ("0".to_owned(), "1".to_owned()),
         };
@@ -271,7 +271,7 @@ impl Writer<'_> {
     fn barrier(&mut self) {
         let Place { shape: Shape { width, .. }, unit, .. } = *self.place();
         match unit {
-            Some(Unit::Block) => self.line("__syncthreads();"),
+            Some(Unit::Core | Unit::Block) => self.line("__syncthreads();"),
             Some(Unit::Warp) if width > 1 => {
                 self.line(&format!("__syncwarp(tamis_mask({width}));"));
             }

@@ -164,7 +164,7 @@ impl Workspaces {
 /// How many of its kind a block has.
 fn copies(unit: Unit, shape: Shape) -> i64 {
     match unit {
-        Unit::Block => 1,
+        Unit::Core | Unit::Block => 1,
         Unit::Warp => shape.threads / shape.width,
         Unit::Thread => shape.threads,
     }

@@ -22,7 +22,8 @@ fn stmt(function: &Function, s: &Stmt, around: Option<Unit>) -> Result<Option<Un
     match s {
         Stmt::Parallel { unit, var, combined, .. } => {
             let nests = match around {
-                None => *unit == Unit::Block,
+                None => matches!(unit, Unit::Core | Unit::Block),
+                Some(Unit::Core) => false,
                 Some(around) => around < *unit,
             };
             check_that(nests, "parallel", || format!("{} in {around:?}", unit.name()))?;

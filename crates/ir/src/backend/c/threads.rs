@@ -1,0 +1,117 @@
+//! Loops on the threads of a processor, by OpenMP; without it, the same loops on one thread.
+//!
+//! ```text
+//! #pragma omp parallel for schedule(dynamic, 1) reduction(max : status)
+//!   for (int64_t part = 0; part < parts; part++) {
+//!     double *w_vals = NULL;
+//!     ..                              status = tamis_max_i64(status, 1); goto part_end;
+//!   part_end:;
+//!     free(w_vals);
+//!   }
+//!   if (status) goto done;
+//! ```
+//!
+//! All iterations run to their end or fail, so that the status does not depend on the threads.
+
+use super::Writer;
+use super::types::element;
+use crate::ids::{Array, Var};
+use crate::ir::flow::arrays;
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Unit};
+use std::collections::BTreeSet;
+
+impl Writer<'_> {
+    /// A loop whose iterations threads take in turn.
+    pub(super) fn on_threads(
+        &mut self,
+        (var, lo, hi): (Var, &Expr, &Expr),
+        body: &[Stmt],
+        path: &mut [usize],
+    ) {
+        let end = self.names.var(var).end.clone();
+        let before = std::mem::take(&mut self.text);
+        let failed = std::mem::take(&mut self.fails);
+        self.for_loop(var, (lo, ""), hi, "1", body);
+        let own = self.own_arrays(body);
+        self.indent += 1;
+        own.iter().for_each(|array| self.declare_array(*array));
+        self.indent -= 1;
+        self.part = Some(end.clone());
+        self.nested(body, path, 0);
+        self.part = None;
+        let fails = std::mem::replace(&mut self.fails, failed);
+        if fails {
+            self.line(&format!("{end}:;"));
+        }
+        self.indent += 1;
+        for array in own {
+            let free = format!("free({});", self.array(array));
+            self.line(&free);
+        }
+        if self.text.contains("tamis_stream_") {
+            self.line("tamis_streamed();");
+        }
+        self.indent -= 1;
+        self.line("}");
+        let body = std::mem::replace(&mut self.text, before);
+        let status = if fails { " reduction(max : status)" } else { "" };
+        self.text += &format!(
+            "#ifdef _OPENMP\n#pragma omp parallel for schedule(dynamic, 1){status}\n#endif\n{body}"
+        );
+        if fails {
+            self.fails = true;
+            self.line("if (status) goto done;");
+        }
+    }
+
+    /// The arrays that an iteration with this body has for itself.
+    fn own_arrays(&self, body: &[Stmt]) -> Vec<Array> {
+        let mut used = vec![];
+        body.iter().for_each(|s| arrays(s, &mut used));
+        let own = |a: &Array| used.contains(a) && self.uses.touches(*a);
+        self.of_parts.iter().copied().filter(own).collect()
+    }
+
+    fn declare_array(&mut self, array: Array) {
+        let (ty, names) = (element(self.function.arrays[array].elem), self.names.array(array));
+        let mut line = format!("{ty} *restrict {} = NULL;", names.name);
+        if self.uses.sizes(array) {
+            line += &format!(" int64_t {} = 0;", names.len);
+        }
+        self.line(&line);
+    }
+}
+
+/// The local arrays of a function that one loop on threads uses, and nothing else.
+pub(super) fn own(function: &Function) -> BTreeSet<Array> {
+    let (mut outside, mut inside) = (vec![], vec![]);
+    apart(&function.body, &mut outside, &mut inside);
+    let mut own = BTreeSet::new();
+    for (k, used) in inside.iter().enumerate() {
+        let elsewhere = |a: &Array| {
+            let mut others = inside.iter().enumerate().filter(|(other, _)| *other != k);
+            outside.contains(a) || others.any(|(_, used)| used.contains(a))
+        };
+        let is_own = |a: &&Array| function.arrays[**a].role == ArrayRole::Local && !elsewhere(a);
+        own.extend(used.iter().filter(is_own));
+    }
+    own
+}
+
+/// The arrays that statements use outside of loops on threads, and those of each such loop.
+fn apart(block: &[Stmt], outside: &mut Vec<Array>, inside: &mut Vec<Vec<Array>>) {
+    for s in block {
+        match s {
+            Stmt::Parallel { unit: Unit::Core, body, .. } => {
+                let mut used = vec![];
+                body.iter().for_each(|s| arrays(s, &mut used));
+                inside.push(used);
+            }
+            s => {
+                let alone = s.clone().map_children(&mut |e| e, &mut |_| vec![]);
+                arrays(&alone, outside);
+                s.blocks().for_each(|b| apart(b, outside, inside));
+            }
+        }
+    }
+}
