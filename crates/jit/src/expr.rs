@@ -63,6 +63,10 @@ impl Translator<'_> {
                 let part = if ty.is_vector() { self.b.ins().splat(ty, value) } else { value };
                 vec![part; parts]
             }
+            Expr::Lanes(all) => {
+                let lanes = all.iter().map(|lane| self.scalar(lane)).collect::<Result<_, _>>()?;
+                self.join_lanes(lanes, self.function.type_of(e))?
+            }
             Expr::Sum(a) => vec![self.sum(a)?],
             Expr::Len(array) => vec![self.len(*array)],
         })

@@ -361,6 +361,7 @@ impl<'f> Machine<'f> {
                 (0..*lanes).map(lane).collect()
             }
             Expr::Splat(a, lanes) => Ok(vec![self.scalar(a)?; usize::from(*lanes)]),
+            Expr::Lanes(all) => all.iter().map(|lane| self.scalar(lane)).collect(),
             Expr::Unary(op, a) => {
                 Ok(self.lanes(a)?.into_iter().map(|x| eval::unary(*op, x)).collect())
             }

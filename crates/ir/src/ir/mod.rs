@@ -294,6 +294,8 @@ pub enum Expr {
     Convert(Register, Box<Expr>),
     /// A scalar in every lane.
     Splat(Box<Expr>, u16),
+    /// Scalars side by side, one in each lane: elements that do not follow each other.
+    Lanes(Vec<Expr>),
     /// The sum of the lanes, halves first: lane `k` plus lane `k + n/2`, then again.
     Sum(Box<Expr>),
     /// The current length of an array in elements (of a result or local: what is reserved).
@@ -319,6 +321,7 @@ impl Expr {
             Expr::Fma(a, b, c) => Expr::Fma(go(a), go(b), go(c)),
             Expr::Convert(to, a) => Expr::Convert(to, go(a)),
             Expr::Splat(a, lanes) => Expr::Splat(go(a), lanes),
+            Expr::Lanes(all) => Expr::Lanes(all.into_iter().map(|e| *go(Box::new(e))).collect()),
             Expr::Sum(a) => Expr::Sum(go(a)),
         }
     }
@@ -332,6 +335,7 @@ impl Expr {
             | Expr::Convert(_, a)
             | Expr::Splat(a, _)
             | Expr::Sum(a) => f(a),
+            Expr::Lanes(all) => all.iter().for_each(f),
             Expr::Binary(_, a, b) | Expr::AndThen(a, b) => {
                 f(a);
                 f(b);
@@ -461,6 +465,7 @@ impl Function {
             Expr::Select(_, a, _) | Expr::Fma(a, _, _) => self.type_of(a),
             Expr::Convert(to, a) => Type { register: *to, lanes: self.type_of(a).lanes },
             Expr::Splat(a, lanes) => Type { lanes: *lanes, ..self.type_of(a) },
+            Expr::Lanes(all) => Type { lanes: all.len() as u16, ..self.type_of(&all[0]) },
             Expr::Sum(a) => Type { lanes: 1, ..self.type_of(a) },
             Expr::Len(_) => Type::INDEX,
         }

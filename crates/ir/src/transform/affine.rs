@@ -129,10 +129,24 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     Some((vars, last))
 }
 
+/// What becomes of elements that do not follow each other, in lanes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scattered {
+    /// They are an obstacle.
+    Refused,
+    /// They are loaded one by one.
+    Gathered,
+}
+
 /// The expression for `lanes` consecutive values of a variable, if it can be vectorised and is
 /// not yet.
-pub(super) fn widened(function: &Function, e: &Expr, var: Var, lanes: u16) -> Option<Expr> {
-    widened_beside(function, e, (var, lanes), &BTreeMap::new())
+pub(super) fn widened(
+    function: &Function,
+    e: &Expr,
+    at: (Var, u16),
+    scattered: Scattered,
+) -> Option<Expr> {
+    widened_beside(function, e, at, (&BTreeMap::new(), scattered))
 }
 
 /// The same beside variables of which there are vectors.
@@ -140,7 +154,7 @@ pub(super) fn widened_beside(
     function: &Function,
     e: &Expr,
     (var, lanes): (Var, u16),
-    vectors: &BTreeMap<Var, Var>,
+    (vectors, scattered): (&BTreeMap<Var, Var>, Scattered),
 ) -> Option<Expr> {
     let float = |e: &Expr| {
         let ty = function.type_of(e);
@@ -149,12 +163,15 @@ pub(super) fn widened_beside(
     if !mentions(e, var) && !vectors.keys().any(|v| mentions(e, *v)) {
         return float(e).then(|| Expr::Splat(Box::new(e.clone()), lanes));
     }
-    let wide = |e: &Expr| widened_beside(function, e, (var, lanes), vectors).map(Box::new);
+    let wide =
+        |e: &Expr| widened_beside(function, e, (var, lanes), (vectors, scattered)).map(Box::new);
     match e {
         Expr::Var(v) => vectors.get(v).map(|v| Expr::Var(*v)),
-        Expr::Load { array, index, lanes: 1 } if float(e) => {
-            beside(index, var)?;
+        Expr::Load { array, index, lanes: 1 } if float(e) && beside(index, var).is_some() => {
             Some(Expr::Load { array: *array, index: index.clone(), lanes })
+        }
+        Expr::Load { lanes: 1, .. } if float(e) && scattered == Scattered::Gathered => {
+            Some(Expr::Lanes((0..lanes).map(|k| shifted(e.clone(), var, k.into())).collect()))
         }
         Expr::Unary(op, a) if has_unary(*op) && float(a) => Some(Expr::Unary(*op, wide(a)?)),
         Expr::Binary(op, a, b) if has_binary(*op) && float(a) => {

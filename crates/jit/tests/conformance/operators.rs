@@ -116,6 +116,19 @@ fn splats_by_lanes() {
 }
 
 #[test]
+fn lanes_are_scalars_side_by_side() {
+    for register in registers() {
+        for lanes in LANES.into_iter().skip(1) {
+            let sums = |x: Expr, y: Expr| {
+                let lane = |k| Expr::Sum(Box::new(if k % 3 == 0 { x.clone() } else { y.clone() }));
+                Expr::Lanes((0..lanes).map(lane).collect())
+            };
+            run(register, lanes, &sums, register);
+        }
+    }
+}
+
+#[test]
 fn sums_add_halves_first() {
     for register in registers() {
         for lanes in LANES {

@@ -6,6 +6,7 @@ use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::half::{Bf16, F16};
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::interpret::Buffer;
+use tamis_ir::ir::build::{add, int};
 use tamis_ir::ir::{Expr, Type};
 
 pub fn scalars() -> Vec<Case> {
@@ -222,6 +223,15 @@ impl Sheet {
             self.record("splat", splat);
             let total = Expr::Sum(self.a());
             self.total(total);
+        }
+        if self.lanes > 1 && self.register != Register::Bool {
+            let lane = |k: u16| {
+                let index = Box::new(add(Expr::Var(self.i), int(k.into())));
+                let load = Expr::Load { array: self.a, index, lanes: 1 };
+                Expr::Convert(self.register, Box::new(load))
+            };
+            let reversed = Expr::Lanes((0..self.lanes).rev().map(lane).collect());
+            self.record("lanes", reversed);
         }
         self.record("select", by_lane);
         self.record("choose", by_one);

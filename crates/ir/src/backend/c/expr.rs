@@ -157,6 +157,7 @@ impl Expressions<'_> {
                 };
                 (format!("{lane} - ({}){{0}}", type_name(ty)), SUM)
             }
+            Expr::Lanes(all) => self.lanes(all, self.function.type_of(e)),
             Expr::Sum(a) => self.sum(a),
             Expr::Len(array) => (self.names.array(*array).len.clone(), ATOM),
         }
@@ -169,6 +170,12 @@ impl Expressions<'_> {
     /// What the names of functions of the C library begin with.
     fn library(&self) -> &'static str {
         if self.on_gpu { "" } else { "__builtin_" }
+    }
+
+    /// Scalars side by side.
+    fn lanes(&self, all: &[Expr], ty: Type) -> (String, u8) {
+        let lanes: Vec<String> = all.iter().map(|lane| self.expr(lane)).collect();
+        (format!("({}){{{}}}", type_name(ty), lanes.join(", ")), ATOM)
     }
 
     /// A call of a helper of a type.

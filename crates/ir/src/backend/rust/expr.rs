@@ -78,6 +78,10 @@ impl RustWriter<'_> {
                 convert(self.function.type_of(a).register, *to, &self.lane(a, lane))
             }
             Expr::Splat(a, _) => self.lane(a, ""),
+            Expr::Lanes(all) => {
+                let all: Vec<String> = all.iter().map(|e| self.lane(e, "")).collect();
+                format!("[{}][{lane}]", all.join(", "))
+            }
             Expr::Sum(a) => self.sum(a),
             Expr::Len(array) => format!("({}.len() as i64)", self.array(*array)),
         }

@@ -135,6 +135,10 @@ impl Parser<'_> {
                         args.push(self.expr()?);
                     }
                     let count = args.len();
+                    if name == "lanes" {
+                        self.take(")")?;
+                        return Ok(Expr::Lanes(args));
+                    }
                     function(name, args).ok_or_else(|| {
                         self.at = start;
                         self.refuse(format!("there is no function {name} of {count} operands"))

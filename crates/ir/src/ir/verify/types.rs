@@ -170,6 +170,7 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
             check(ty.lanes == 1, "types", || refused(a, ty, "splat"))?;
             Type { lanes: *lanes, ..ty }
         }
+        Expr::Lanes(all) => side_by_side(function, e, all)?,
         Expr::Sum(a) => {
             let ty = operand(a)?;
             let numbers = ty.lanes > 1 && ty.register != Register::Bool;
@@ -177,6 +178,20 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
             Type::scalar(ty.register)
         }
     })
+}
+
+/// The type of an expression with these lanes.
+fn side_by_side(function: &Function, e: &Expr, all: &[Expr]) -> Result<Type, Broken> {
+    let count = u16::try_from(all.len()).unwrap_or(0);
+    check(count > 1 && count.is_power_of_two(), "lanes", || {
+        format!("`{}` has {} lanes", expr(function, e), all.len())
+    })?;
+    let ty = type_of(function, &all[0])?;
+    check(ty.lanes == 1 && ty.register != Register::Bool, "types", || {
+        format!("lanes of {}", shown(function, &all[0], ty))
+    })?;
+    all[1..].iter().try_for_each(|lane| typed(function, lane, ty, "types"))?;
+    Ok(Type { lanes: count, ..ty })
 }
 
 fn constant(c: Scalar) -> Result<Type, Broken> {

@@ -21,7 +21,9 @@ use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt, Type};
-use crate::transform::affine::{beside, exchange, inlined, is_carried_in, loads, shifted, widened};
+use crate::transform::affine::{
+    Scattered, beside, exchange, inlined, is_carried_in, loads, shifted, widened,
+};
 use crate::transform::{Target, fresh};
 
 /// The pass.
@@ -193,7 +195,7 @@ pub(in crate::transform) fn tiled(
     let first = add(inner.base.clone(), Expr::Var(inner.var));
     let place = |k: i64| add(first.clone(), int(k * lanes));
     let here = inner.here(lanes as u16);
-    let wide = widened(function, &inner.value, inner.var, lanes as u16)?;
+    let wide = widened(function, &inner.value, (inner.var, lanes as u16), Scattered::Refused)?;
     let accumulates = contains(&wide, &here);
     let (mut before, mut steps, mut after) = (vec![], vec![], vec![]);
     for k in 0..registers {

@@ -25,7 +25,8 @@
 //! ```
 //!
 //! In a short sum, joining several accumulators takes longer than one waits. How many entries are left of a long one is
-//! unpredictable: branchless, which takes 0.9 of the time. Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
+//! unpredictable: branchless, which takes 0.9 of the time. Where all operands are contiguous, the accumulators are vectors, but on a GPU;
+//! also where some are scattered, if a schedule asks for lanes: `fma(A[p; 8], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`. The split is the
 //! same for every processor, so that all of them compute the same bits. What all terms of a sum of vectors are
 //! multiplied by, their sum is.
 
@@ -35,7 +36,7 @@ use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{mentions, replace};
 use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
-use crate::transform::affine::{exchange, inlined, shifted, widened};
+use crate::transform::affine::{Scattered, exchange, inlined, shifted, widened};
 use crate::transform::branchless::probe::Questions;
 use crate::transform::branchless::short_sums;
 use crate::transform::{Target, for_each, fresh, rewrite};
@@ -120,13 +121,22 @@ fn split_loop(
     let (factor, value) = sum.apart();
     let wide = match target.gpu {
         true => None,
-        false => widened_sum(function, &Sum { value, ..sum.clone() }, lanes as u16),
+        false => {
+            let sum = Sum { value, ..sum.clone() };
+            let contiguous = widened_sum(function, (&sum, Scattered::Refused), lanes as u16);
+            // What lies apart is loaded one by one: lanes do that where a schedule asks for them.
+            let asked = contiguous.is_none() && function.vars[sum.var].by_lanes;
+            let gathered =
+                || widened_sum(function, (&sum, Scattered::Gathered), lanes as u16).map(|v| (v, 1));
+            let contiguous = contiguous.map(|value| (value, VECTORS));
+            contiguous.or_else(|| if asked { gathered() } else { None })
+        }
     };
     Some(match wide {
-        Some(value) => {
+        Some((value, vectors)) => {
             // Lanes run this loop as they were to, and are still to run another one over its variable.
             function.vars[sum.var].by_lanes &= several.contains(&sum.var);
-            sum.over_vectors(function, factor, value, lanes)
+            sum.over_vectors(function, (factor, value), vectors, lanes)
         }
         // Loops around that are to be vectorised are not to ask anything.
         None if is_plain => sum.over_scalars(function),
@@ -135,8 +145,12 @@ fn split_loop(
 }
 
 /// The value with the total as a vector.
-fn widened_sum(function: &Function, sum: &Sum, lanes: u16) -> Option<Expr> {
-    let wide = |e: &Expr| widened(function, e, sum.var, lanes).map(Box::new);
+fn widened_sum(
+    function: &Function,
+    (sum, scattered): (&Sum, Scattered),
+    lanes: u16,
+) -> Option<Expr> {
+    let wide = |e: &Expr| widened(function, e, (sum.var, lanes), scattered).map(Box::new);
     let total = Box::new(Expr::Var(sum.total));
     match &sum.value {
         Expr::Fma(a, b, _) => Some(Expr::Fma(wide(a)?, wide(b)?, total)),
@@ -169,13 +183,13 @@ impl Sum {
     fn over_vectors(
         self,
         function: &mut Function,
-        factor: Option<Expr>,
-        value: Expr,
+        terms: (Option<Expr>, Expr),
+        vectors: i64,
         lanes: i64,
     ) -> Vec<Stmt> {
         let ty = Type { lanes: lanes as u16, ..function.vars[self.total].ty };
         let zero = Expr::Splat(Box::new(self.zero(function)), lanes as u16);
-        self.unrolled(function, ty, zero, (factor, value), VECTORS, lanes)
+        self.unrolled(function, ty, zero, terms, vectors, lanes)
     }
 
     pub(in crate::transform) fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
@@ -201,7 +215,7 @@ impl Sum {
                 continue;
             };
             let words = matches!(function.arrays[*array].elem, DataType::I32 | DataType::U32);
-            if !words || **index != Expr::Var(self.var) {
+            if lanes > 1 || !words || **index != Expr::Var(self.var) {
                 continue;
             }
             let name = function.vars[*var].name.clone();

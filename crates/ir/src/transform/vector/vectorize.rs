@@ -23,7 +23,7 @@ use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
 use crate::ir::flow::{assigned, exposes, mentions, replace};
 use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
-use crate::transform::affine::{beside, widened_beside};
+use crate::transform::affine::{Scattered, beside, widened_beside};
 use crate::transform::vector::register_tile;
 use crate::transform::{Target, for_each, fresh, rewrite};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ impl Obstacle {
             }
             Obstacle::Combined => {
                 "its iterations are combined into one value or list, which lanes do for sums of \
-                 floats next to each other alone"
+                 floats alone"
             }
             Obstacle::Branches => {
                 "what it does, or how often, differs from one iteration to another"
@@ -329,7 +329,7 @@ impl Widening<'_> {
             return Err(Obstacle::Scattered);
         }
         let at = (self.var, self.lanes);
-        let wide = widened_beside(self.function, &e, at, &self.vectors);
+        let wide = widened_beside(self.function, &e, at, (&self.vectors, Scattered::Refused));
         wide.ok_or_else(|| self.obstacle(&e))
     }
 
