@@ -11,6 +11,7 @@
 //! no term, an infinite factor is not asked either, whatever the order of the loops.
 
 use crate::cin::{Program, Role, Stmt};
+use crate::format::LevelSpec;
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
@@ -142,13 +143,15 @@ impl InnermostSums<'_> {
     fn in_register(&mut self, var: IndexVar, body: Stmt, op: ReduceOp) -> Stmt {
         let (lhs, rhs) = leaf(&body);
         let (lhs, rhs) = (lhs.clone(), rhs.clone());
+        let all = rhs.clone();
         let (factors, rhs) = match op {
             ReduceOp::Add => self.factors(rhs),
             _ => (None, rhs),
         };
         let sum = Access::of(self.program.register(op, &rhs, self.compute), vec![]);
         let partial = self.program.may_be_nothing(&rhs, &self.partial);
-        if partial && op == ReduceOp::Add && self.knows_nothing(lhs.tensor) {
+        let tracks = op == ReduceOp::Add && self.knows_nothing(lhs.tensor);
+        if partial && (tracks || self.leaves_out(&lhs, op, &all)) {
             self.partial.push(sum.tensor);
         }
         let accumulate = Stmt::Assign { lhs: sum.clone(), op: Some(op), rhs };
@@ -187,6 +190,23 @@ impl InnermostSums<'_> {
         let same = self.starts_at_identity(&Access::of(tensor, vec![]), ReduceOp::Add);
         let exact = self.compute.integers().is_some();
         !exact && same && (lists || self.partial.contains(&tensor))
+    }
+
+    /// Whether a result stores no empty reductions: it lists the coordinates of a mode of which the loop comes to all,
+    /// since no operand lists them below coordinates that are known outside.
+    fn leaves_out(&self, lhs: &Access, op: ReduceOp, rhs: &Expr) -> bool {
+        let is_listed = |level: &LevelSpec| !level.kind.properties().full;
+        let levels = self.program.levels(lhs);
+        let last = levels.iter().rev().find(|(level, _)| is_listed(level));
+        let drives = |access: &&Access, var: IndexVar| {
+            let levels = self.program.levels(access);
+            let at = levels.iter().position(|(level, v)| *v == var && is_listed(level));
+            let known = |v: &IndexVar| self.program.derived.follows(*v, &self.outer);
+            at.is_some_and(|at| levels[..at].iter().all(|(_, v)| known(v)))
+        };
+        matches!(self.program.tensors[lhs.tensor].role, Role::Result(_))
+            && self.starts_at_identity(lhs, op)
+            && last.is_some_and(|(_, var)| !rhs.accesses().iter().any(|a| drives(a, *var)))
     }
 
     /// The factors that the inner loops do not change, and the rest, if it is never an empty
