@@ -326,20 +326,14 @@ impl Buffer {
         Some(unsafe { std::slice::from_raw_parts(self.address.cast(), self.len) })
     }
 
-    /// An element in its register type.
-    ///
-    /// # Panics
-    /// When it is behind the end.
+    /// An element in its register type. One behind the end is a panic.
     pub fn get(&self, at: usize) -> Scalar {
         for_element!(self.datatype, T => {
             self.as_slice::<T>().expect("the data type was matched")[at].value()
         })
     }
 
-    /// An element of an array of positions or coordinates; 0 for other types.
-    ///
-    /// # Panics
-    /// When it is behind the end.
+    /// An element of an array of positions or coordinates; 0 for other types. One behind the end is a panic.
     pub fn index(&self, at: usize) -> i64 {
         match self.get(at) {
             Scalar::I64(x) => x,
