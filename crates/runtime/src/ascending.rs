@@ -40,9 +40,8 @@ const DENSE: u64 = 16;
 /// Words and coordinates that are held on the stack.
 const ON_STACK: usize = 256;
 
-/// An integer from 0, as lists hold them.
-pub(crate) trait Coordinate: Copy + Ord {
-    const ZERO: Self;
+/// An integer, as lists hold them: one of 32 or 64 bits may be below 0, as of a level `i-j`.
+pub(crate) trait Coordinate: Copy + Ord + Default {
     /// How far it is from a lesser one.
     fn above(self, least: Self) -> u64;
     /// The coordinate that is so far from this one.
@@ -50,11 +49,10 @@ pub(crate) trait Coordinate: Copy + Ord {
 }
 
 macro_rules! coordinates {
-    ($($t:ty)*) => {$(
+    ($($t:ty, $unsigned:ty;)*) => {$(
         impl Coordinate for $t {
-            const ZERO: $t = 0;
             fn above(self, least: $t) -> u64 {
-                u64::from(self.wrapping_sub(least))
+                u64::from(self.wrapping_sub(least) as $unsigned)
             }
             fn plus(self, distance: u64) -> $t {
                 self.wrapping_add(distance as $t)
@@ -63,7 +61,7 @@ macro_rules! coordinates {
     )*};
 }
 
-coordinates!(u8 u16 u32 u64);
+coordinates!(u8, u8; u16, u16; i32, u32; i64, u64;);
 
 /// Sorts a list. Without memory for digits it is sorted by comparing.
 pub(crate) fn sort<T: Coordinate>(list: &mut [T]) {
@@ -125,14 +123,14 @@ fn by_insertion<T: Coordinate>(list: &mut [T]) {
 
 /// Calls `f` with so many zeros; `None` without memory for them.
 #[inline(always)]
-fn with_room<T: Coordinate, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> Option<R> {
-    let mut few = [T::ZERO; ON_STACK];
+fn with_room<T: Copy + Default, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> Option<R> {
+    let mut few = [T::default(); ON_STACK];
     if let Some(few) = few.get_mut(..len) {
         return Some(f(few));
     }
     let mut many = Vec::new();
     many.try_reserve_exact(len).ok()?;
-    many.resize(len, T::ZERO);
+    many.resize(len, T::default());
     Some(f(&mut many))
 }
 
@@ -296,13 +294,18 @@ mod tests {
                 nearly.rotate_left(len / 3);
                 (1..len).for_each(|n| distinct.swap(n, random(n as u64 + 1) as usize));
                 for list in [repeated, distinct, nearly] {
-                    check(&list);
-                    check(&list.iter().map(|&c| c as u32).collect::<Vec<_>>());
+                    // Coordinates of a level i-j begin below 0.
+                    let below = list.iter().map(|&c| c as i64 - base as i64 - len as i64 / 2);
+                    let below: Vec<i64> = below.collect();
+                    check(&below);
+                    check(&below.iter().map(|&c| c as i32).collect::<Vec<_>>());
+                    check(&list.iter().map(|&c| c as i64).collect::<Vec<_>>());
+                    check(&list.iter().map(|&c| c as i32).collect::<Vec<_>>());
                     check(&list.iter().map(|&c| c as u16).collect::<Vec<_>>());
-                    check(&list.iter().map(|&c| u64::MAX - c).collect::<Vec<_>>());
+                    check(&list.iter().map(|&c| i64::MAX - c as i64).collect::<Vec<_>>());
                 }
             }
         }
-        check(&[u64::MAX, 0, 1 << 63, 7, 6, 5, 4, 3, 2, 1, 0, u64::MAX]);
+        check(&[i64::MAX, 0, i64::MIN, 7, 6, 5, 4, 3, 2, 1, 0, i64::MAX]);
     }
 }

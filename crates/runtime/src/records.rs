@@ -15,7 +15,7 @@ const STACK_UP_TO: usize = 64;
 /// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
 ///
 /// Each array is an address and the size of its elements, 1, 2, 4 or 8 bytes; keys are integers
-/// from 0 of 4 or 8 bytes. The error is that there is too little memory to sort them.
+/// with a sign of 4 or 8 bytes: coordinates of a level `i-j` are below 0. The error is that there is too little memory to sort them.
 ///
 /// # Safety
 /// The arrays are readable and writable in `lo..hi` and do not overlap.
@@ -35,6 +35,7 @@ pub unsafe fn sort_records(
         .map(|&[address, size]| Column { address: address + size * lo as u64, size })
         .collect();
     let (keys, carried) = columns.split_at(keys);
+    let keys: &Vec<Key> = &keys.iter().map(|&column| Key { column, least: 0 }).collect();
     let len = hi.saturating_sub(lo);
     if len > STACK_UP_TO {
         // The order, and one array at a time.
@@ -45,6 +46,7 @@ pub unsafe fn sort_records(
         if in_order(keys, len) {
             return Ok(());
         }
+        let keys: &Vec<Key> = &keys.iter().map(|key| key.from_least(len)).collect();
         let bits: Vec<u32> = keys.iter().map(|k| 64 - k.largest(len).leading_zeros()).collect();
         if bits.iter().sum::<u32>() > 64 {
             by_comparing(keys, carried, len);
@@ -81,8 +83,8 @@ unsafe fn sort_list(address: u64, size: u64, lo: usize, hi: usize) {
         match size {
             1 => go::<u8>(address, lo, hi),
             2 => go::<u16>(address, lo, hi),
-            4 => go::<u32>(address, lo, hi),
-            _ => go::<u64>(address, lo, hi),
+            4 => go::<i32>(address, lo, hi),
+            _ => go::<i64>(address, lo, hi),
         }
     }
 }
@@ -179,15 +181,6 @@ impl Column {
     }
 
     /// # Safety
-    /// So many elements are readable.
-    unsafe fn largest(self, len: usize) -> u64 {
-        let mut largest = 0;
-        // SAFETY: forwarded.
-        unsafe { self.read(len, |_, x| largest = largest.max(x)) };
-        largest
-    }
-
-    /// # Safety
     /// So many elements are readable and writable.
     unsafe fn reorder(self, len: usize, from: impl Fn(usize) -> usize) {
         let mut old = Vec::with_capacity(len);
@@ -199,11 +192,53 @@ impl Column {
     }
 }
 
+/// A column of integers, as what they are above the least.
+#[derive(Clone, Copy)]
+struct Key {
+    column: Column,
+    least: i64,
+}
+
+impl Key {
+    /// An element of the array as an integer.
+    fn signed(self, bits: u64) -> i64 {
+        if self.column.size == 4 { i64::from(bits as i32) } else { bits as i64 }
+    }
+
+    /// # Safety
+    /// Element `k` is readable.
+    unsafe fn get(self, k: usize) -> u64 {
+        // SAFETY: forwarded.
+        self.signed(unsafe { self.column.get(k) }).wrapping_sub(self.least) as u64
+    }
+
+    /// The column from its least integer on.
+    ///
+    /// # Safety
+    /// So many elements are readable.
+    unsafe fn from_least(self, len: usize) -> Key {
+        let mut least = i64::MAX;
+        // SAFETY: forwarded.
+        unsafe { self.column.read(len, |_, x| least = least.min(self.signed(x))) };
+        Key { least, ..self }
+    }
+
+    /// # Safety
+    /// So many elements are readable.
+    unsafe fn largest(self, len: usize) -> u64 {
+        let mut largest = 0;
+        let above = |x| self.signed(x).wrapping_sub(self.least) as u64;
+        // SAFETY: forwarded.
+        unsafe { self.column.read(len, |_, x| largest = largest.max(above(x))) };
+        largest
+    }
+}
+
 /// # Safety
 /// So many elements of the keys are readable.
-unsafe fn in_order(keys: &[Column], len: usize) -> bool {
+unsafe fn in_order(keys: &[Key], len: usize) -> bool {
     // SAFETY: forwarded.
-    let key = |k: usize| keys.iter().map(move |key| unsafe { key.get(k) });
+    let key = |k: usize| keys.iter().map(move |key| unsafe { key.get(k) } as i64);
     (1..len).all(|k| key(k - 1).le(key(k)))
 }
 
@@ -211,10 +246,10 @@ unsafe fn in_order(keys: &[Column], len: usize) -> bool {
 ///
 /// # Safety
 /// The element `k` of each column is readable.
-unsafe fn record(keys: &[Column], carried: &[Column], bits: &[u32], k: usize) -> Record<u64> {
+unsafe fn record(keys: &[Key], carried: &[Column], bits: &[u32], k: usize) -> Record<u64> {
     // SAFETY: forwarded.
     unsafe {
-        let packed = |key: u64, (c, &bits): (&Column, &u32)| key.unbounded_shl(bits) | c.get(k);
+        let packed = |key: u64, (c, &bits): (&Key, &u32)| key.unbounded_shl(bits) | c.get(k);
         let key = keys.iter().zip(bits).fold(0, packed);
         let load = match carried {
             [one] => one.get(k),
@@ -228,14 +263,15 @@ unsafe fn record(keys: &[Column], carried: &[Column], bits: &[u32], k: usize) ->
 ///
 /// # Safety
 /// As many elements of each column as there are records are readable and writable.
-unsafe fn unpack(keys: &[Column], carried: &[Column], bits: &[u32], records: &[Record<u64>]) {
+unsafe fn unpack(keys: &[Key], carried: &[Column], bits: &[u32], records: &[Record<u64>]) {
     let len = records.len();
     let mut shift = 0;
     // SAFETY: forwarded.
     unsafe {
         for (key, bits) in keys.iter().zip(bits).rev() {
             let mask = u64::MAX.unbounded_shr(64 - bits);
-            key.write(len, |k| records[k].key.unbounded_shr(shift) & mask);
+            let above = |k: usize| records[k].key.unbounded_shr(shift) & mask;
+            key.column.write(len, |k| above(k).wrapping_add(key.least as u64));
             shift += bits;
         }
         match carried {
@@ -249,13 +285,50 @@ unsafe fn unpack(keys: &[Column], carried: &[Column], bits: &[u32], records: &[R
 ///
 /// # Safety
 /// So many elements of each column are readable and writable.
-unsafe fn by_comparing(keys: &[Column], carried: &[Column], len: usize) {
+unsafe fn by_comparing(keys: &[Key], carried: &[Column], len: usize) {
     let mut order: Vec<usize> = (0..len).collect();
     // SAFETY: forwarded.
     let key = |k: usize| keys.iter().map(move |key| unsafe { key.get(k) });
     order.sort_by(|&a, &b| key(a).cmp(key(b)));
-    for column in keys.iter().chain(carried) {
+    for column in keys.iter().map(|key| &key.column).chain(carried) {
         // SAFETY: forwarded.
         unsafe { column.reorder(len, |k| order[k]) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sort_records;
+
+    /// Records of two keys, of which one may be below 0, and what travels along.
+    #[test]
+    fn keys_have_a_sign() {
+        let mut state = 1u64;
+        let mut random = |bound: i64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 20) as i64 % bound
+        };
+        for len in [2, 3, 40, 300] {
+            for span in [1, 5, 1000, 1 << 40] {
+                for below in [0, 2, span] {
+                    let near: Vec<i32> = (0..len).map(|_| random(7) as i32 - 3).collect();
+                    let far: Vec<i64> = (0..len).map(|_| random(span + 1) - below).collect();
+                    let order: Vec<u64> = (0..len as u64).collect();
+                    let mut expected: Vec<(i32, i64, u64)> =
+                        (0..len).map(|k| (near[k], far[k], order[k])).collect();
+                    expected.sort_by_key(|record| (record.0, record.1));
+                    let (mut a, mut b, mut c) = (near, far, order);
+                    let arrays = [
+                        [a.as_mut_ptr() as u64, 4],
+                        [b.as_mut_ptr() as u64, 8],
+                        [c.as_mut_ptr() as u64, 8],
+                    ];
+                    // SAFETY: the arrays have so many elements.
+                    unsafe { sort_records(&arrays, 2, 0, len) }.unwrap();
+                    let found = (0..len).map(|k| (a[k], b[k], c[k]));
+                    assert!(found.eq(expected), "{len} records, {span} from {below} below 0");
+                }
+            }
+        }
     }
 }

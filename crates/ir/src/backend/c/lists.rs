@@ -13,7 +13,9 @@ pub(super) fn helper(word: &str) -> Option<String> {
     let bits = word
         .strip_prefix("tamis_sort_list_")
         .filter(|bits| ["8", "16", "32", "64"].contains(bits))?;
-    Some(SORT.replace("BITS", bits))
+    // Coordinates of a level `i-j` are below 0.
+    let ordered = if bits.len() == 2 && bits != "16" { "intBITS_t" } else { "uintBITS_t" };
+    Some(SORT.replace("ORDERED", ordered).replace("BITS", bits))
 }
 
 const SORT: &str = "\
@@ -22,9 +24,9 @@ static __attribute__((noinline, unused)) int tamis_sort_list_BITS(uintBITS_t *li
   uintBITS_t least = n > 0 ? list[0] : 0, most = least;
   int64_t descents = 0;
   for (int64_t k = 1; k < n; k++) {
-    descents += list[k - 1] > list[k];
-    if (list[k] < least) least = list[k];
-    if (list[k] > most) most = list[k];
+    descents += (ORDERED)list[k - 1] > (ORDERED)list[k];
+    if ((ORDERED)list[k] < (ORDERED)least) least = list[k];
+    if ((ORDERED)list[k] > (ORDERED)most) most = list[k];
   }
   if (descents == 0) return 0;
   const uint64_t span = most - least;
@@ -33,7 +35,7 @@ static __attribute__((noinline, unused)) int tamis_sort_list_BITS(uintBITS_t *li
     for (int64_t k = 1; k < n; k++) {
       const uintBITS_t c = list[k];
       int64_t to = k;
-      for (; to > 0 && list[to - 1] > c; to--) list[to] = list[to - 1];
+      for (; to > 0 && (ORDERED)list[to - 1] > (ORDERED)c; to--) list[to] = list[to - 1];
       list[to] = c;
     }
     return 0;
