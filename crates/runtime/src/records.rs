@@ -46,7 +46,7 @@ pub unsafe fn sort_records(
         if in_order(keys, len) {
             return Ok(());
         }
-        let keys: &Vec<Key> = &keys.iter().map(|key| key.from_least(len)).collect();
+        let keys: &Vec<Key> = &keys.iter().map(|key| key.above_least(len)).collect();
         let bits: Vec<u32> = keys.iter().map(|k| 64 - k.largest(len).leading_zeros()).collect();
         if bits.iter().sum::<u32>() > 64 {
             by_comparing(keys, carried, len);
@@ -216,7 +216,7 @@ impl Key {
     ///
     /// # Safety
     /// So many elements are readable.
-    unsafe fn from_least(self, len: usize) -> Key {
+    unsafe fn above_least(self, len: usize) -> Key {
         let mut least = i64::MAX;
         // SAFETY: forwarded.
         unsafe { self.column.read(len, |_, x| least = least.min(self.signed(x))) };
