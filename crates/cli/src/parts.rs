@@ -158,8 +158,8 @@ impl Together<'_> {
             Ok(()) => self.listed(tensor, &listed),
             Err(error) => Ok(Err(error)),
         };
-        if let (false, Ok(part)) = (matches!(outcome, Ok(Ok(()))), own) {
-            // The folder holds what it held before.
+        if let (Ok(Err(_)), Ok(part)) = (&outcome, own) {
+            // The folder holds what it held before. Where ranks were lost, nobody knows.
             let _ = std::fs::remove_file(path.join(part.file));
         }
         outcome

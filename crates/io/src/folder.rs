@@ -149,7 +149,10 @@ impl Folder {
                 .and_then(|()| out.write_all(b"\n"))
                 .map_err(|error| not_writable(&path, &error))
         })?;
-        for old in before.iter().filter(|old| !self.parts.iter().any(|new| new.file == old.file)) {
+        let is_old = |old: &&PartFile| {
+            is_own(&old.file) && !self.parts.iter().any(|new| new.file == old.file)
+        };
+        for old in before.iter().filter(is_old) {
             // One that stays is in nobody's way.
             let _ = fs::remove_file(self.path.join(&old.file));
         }
@@ -249,8 +252,18 @@ impl Folder {
         self.check_part(listed)?;
         let path = self.path.join(&listed.file);
         let dims = self.dims.iter().map(|&d| Some(d)).collect();
-        let File { coordinates, .. } =
+        let File { coordinates, header } =
             read_with(&path, &ReadOptions { dims, ..ReadOptions::default() })?;
+        // By their text, so that NaN is itself.
+        let [own, said] = [header.fill, self.fill].map(|fill| fill.map(|fill| fill.to_string()));
+        if own.is_some() && own != said {
+            let said = said.unwrap_or_else(|| "0".to_owned());
+            let message = format!(
+                "the part has the fill value {}, the manifest says {said}",
+                own.unwrap_or_default()
+            );
+            return Err(wrong(&path, message));
+        }
         let (mut dims, mut crds, vals) = coordinates.into_parts();
         // Matrix files hold vectors as n x 1.
         while dims.len() > self.dims.len() && dims.last() == Some(&1) {
@@ -314,6 +327,7 @@ impl Folder {
             FileError { help: help.to_owned(), ..not_readable(&error).of_file(&path) }
         })?;
         match about.len() == part.bytes {
+            _ if !about.is_file() => Err(wrong(&path, "the part is no file".to_owned())),
             true => Ok(()),
             false => Err(wrong(
                 &path,
@@ -400,6 +414,17 @@ fn is_name(name: &str) -> bool {
     let mut components = Path::new(name).components();
     matches!(components.next(), Some(Component::Normal(part)) if part == name)
         && components.next().is_none()
+}
+
+/// Whether a name is one that [`Folder::part`] gives: others are not removed, whatever a manifest lists.
+fn is_own(name: &str) -> bool {
+    let Some((number, rest)) = name.strip_prefix("part-").and_then(|rest| rest.split_once('-'))
+    else {
+        return false;
+    };
+    let id = rest.split('.').next().unwrap_or_default();
+    let is_number = number.len() >= 5 && number.bytes().all(|digit| digit.is_ascii_digit());
+    is_number && id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 fn wrong(path: &Path, message: String) -> FileError {

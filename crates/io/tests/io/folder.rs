@@ -152,6 +152,37 @@ fn damaged_folders_are_refused() {
     expect_no_manifest(&path);
 }
 
+/// What a manifest lists is not removed unless it is a part by its name.
+#[test]
+fn files_of_others_stay() {
+    let scratch = scratch();
+    let path = scratch.path().join("y.tns/");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("notes.txt"), "abc").unwrap();
+    let listed = |file: &str, bytes: u64| {
+        let manifest = format!(
+            "{{\"version\": 1, \"dims\": [9], \"datatype\": \"f64\", \"fill\": null, \
+             \"parts\": [{{\"file\": \"{file}\", \"bytes\": {bytes}}}]}}"
+        );
+        fs::write(path.join("manifest.json"), manifest).unwrap();
+    };
+    let list = vector(&[3], Values::F64(vec![0.5]));
+    for file in ["manifest.json", "notes.txt", "part-1-2.tns"] {
+        listed(file, 3);
+        write(&path, &list, &WriteOptions::default()).unwrap();
+        assert_eq!(read(&path).unwrap().coordinates, list, "{file}");
+        assert!(path.join("notes.txt").exists());
+    }
+    // Parts are files, and say nothing else than the manifest.
+    fs::create_dir(path.join("folder")).unwrap();
+    listed("folder", fs::metadata(path.join("folder")).unwrap().len());
+    assert!(read(&path).unwrap_err().message.contains("the part is no file"));
+    fs::write(path.join("filled.tns"), "# dims: 9\n# tamis fill: 7\n1 2\n").unwrap();
+    listed("filled.tns", 30);
+    let told = read(&path).unwrap_err();
+    assert!(told.message.contains("the fill value 7, the manifest says 0"), "{told}");
+}
+
 fn expect_no_manifest(path: &Path) {
     let refused = read(path).unwrap_err();
     assert_eq!(refused.code, FileErrorCode::NotReadable);
