@@ -49,8 +49,8 @@ fn work(mpi: Mpi, args: &[&str]) -> Result<(), Diagnostic> {
         ["returns"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Returns),
         ["leaves"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Leaves),
         ["panics"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Panics),
-        ["aborts"] if mpi.rank() == mpi.ranks() / 2 => mpi.abort(7),
-        ["aborts" | "endless"] => endless(&mpi),
+        ["aborts"] => aborts(&mpi),
+        ["endless"] => endless(&mpi),
         ["huge"] => huge(&mpi),
         ["times"] => times(&mpi),
         _ => Err(Diagnostic::new(Code::InvalidOption, "see the head of examples/ranks/main.rs")),
@@ -97,6 +97,16 @@ fn faults(mpi: &Mpi, count: usize) -> Result<(), Diagnostic> {
         println!("{count} faults");
     }
     Ok(())
+}
+
+/// Ends all ranks from one, once each has told that it runs.
+fn aborts(mpi: &Mpi) -> Result<(), Diagnostic> {
+    println!("rank {} is process {}", mpi.rank(), std::process::id());
+    messages(mpi, 10, 100_000)?;
+    match mpi.rank() == mpi.ranks() / 2 {
+        true => mpi.abort(7),
+        false => endless(mpi),
+    }
 }
 
 fn endless(mpi: &Mpi) -> Result<(), Diagnostic> {
