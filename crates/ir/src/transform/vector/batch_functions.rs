@@ -113,12 +113,6 @@ impl<'s> Site<'s> {
         })
     }
 
-    /// Whether loops for the argument would run twice, since the body needs them otherwise.
-    fn repeats(&self, slice: &Slice, body: &[Stmt], reads: &Reads) -> bool {
-        let elsewhere = self.replaced(body, &int(0));
-        slice.has_loops_of(&slice.left(body, elsewhere, reads))
-    }
-
     /// The body with the value taken from elsewhere.
     fn replaced(&self, body: &[Stmt], by: &Expr) -> Vec<Stmt> {
         let function = Expr::Unary(self.op, Box::new(self.argument.clone()));
@@ -201,10 +195,19 @@ fn of_rows(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec<Stmt>
     let site = Site::of(function, body)?;
     let mut slice = Slice::of(s, site.argument, &body[..=site.at]);
     slice.adds([lo, hi], before);
+    // The rows with the value taken from elsewhere, and with statements in front of their entries.
+    let rows = |by: &Expr, first: &[Stmt]| {
+        let inner = for_loop(*var, lo.clone(), hi.clone(), site.replaced(body, by));
+        slice.left(around, [before, first, &[inner], after].concat(), reads)
+    };
+    let repeats = |s: &Stmt| match s {
+        Stmt::For { var: v, body, .. } if v == var => slice.has_loops_of(body),
+        s => slice.has_loops_of(std::slice::from_ref(s)),
+    };
     if function.vars[*row].by_lanes
         || function.vars[*var].by_lanes
         || !slice.is_free(&[around, body], *var)
-        || site.repeats(&slice, body, reads)
+        || rows(&int(0), &[]).iter().any(repeats)
     {
         return None;
     }
@@ -225,10 +228,7 @@ fn of_rows(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec<Stmt>
     ];
     let mut collecting = named(collecting.concat(), *row, &next);
     collecting.push(assign(batch.next, add(next.clone(), int(1))));
-    let value = load(batch.arguments, place);
-    let using = slice.left(body, site.replaced(body, &value), reads);
-    let inner = for_loop(*var, lo.clone(), hi.clone(), using);
-    let rows = [before, &counted, &[inner], after].concat();
+    let rows = rows(&load(batch.arguments, place), &counted);
     let last = fresh(function, "last", Type::INDEX);
     let more = lt(next.clone(), Expr::Var(last));
     let wants = all([more.clone(), lt(count.clone(), int(BATCH))]);
@@ -273,8 +273,10 @@ fn of_iterations(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let site = Site::of(function, body)?;
     let slice = Slice::of(s, site.argument, &body[..=site.at]);
-    let is_free = slice.is_free(&[body], *var) && !site.repeats(&slice, body, reads);
-    if function.vars[*var].by_lanes || !is_free {
+    let using = |by: &Expr| slice.left(body, site.replaced(body, by), reads);
+    // Loops for the argument would run twice where the body needs them otherwise.
+    let repeats = || slice.has_loops_of(&using(&int(0)));
+    if function.vars[*var].by_lanes || !slice.is_free(&[body], *var) || repeats() {
         return None;
     }
     let batch = Batch::new(function, &site);
@@ -283,8 +285,7 @@ fn of_iterations(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec
     let place = sub(Expr::Var(*var), from.clone());
     let argument = store(batch.arguments, place.clone(), site.argument.clone());
     let collecting = [slice.kept(&body[..site.at]), vec![argument]].concat();
-    let using = site.replaced(body, &load(batch.arguments, place));
-    let using = slice.left(body, using, reads);
+    let using = using(&load(batch.arguments, place));
     let using = for_loop(*var, from.clone(), next.clone(), using);
     let end = binary(BinaryOp::Min, add(from.clone(), int(BATCH)), Expr::Var(last));
     let each = [
@@ -384,6 +385,16 @@ mod tests {
         check(
             &format!("for i in 0..n {{ {sum} y[i] = A[i] * exp(s) }}"),
             "for i in from..next { y[i] = A[i] * exp_of[i - from] }",
+        );
+        // A sum in front of the entries of a row is only for their argument, or for more.
+        let entries = "for p in pos[i]..pos[i + 1] { y[p] = exp(s * A[p]) }";
+        check(
+            &format!("for i in 0..n {{ {sum} {entries} }}"),
+            "for i in from..next { at = count - pos[i] count = count + max(pos[i + 1] - pos[i], 0)",
+        );
+        check(
+            &format!("for i in 0..n {{ {sum} {entries} y[i] = s }}"),
+            "for p in from..next { exp_of[p - from] = s * A[p] }",
         );
         // The rows hand on a value, the entries of one do not.
         check(
