@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 /// A loop, and what it did.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loop {
-    /// The variable that it counts; of a loop with a condition, those that this reads.
+    /// The variable that a `for` loop counts, or the variables that the condition of a `while` loop reads.
     pub vars: Vec<Var>,
     /// The loop around it, by its index in the list.
     pub within: Option<usize>,

@@ -21,7 +21,7 @@ use crate::ir::{ArrayRole, Expr, Function, Stmt, Unit};
 use std::collections::BTreeSet;
 
 impl Writer<'_> {
-    /// A loop whose iterations threads take in turn.
+    /// A loop that several threads run: each takes the next iteration that no other has taken.
     pub(super) fn on_threads(
         &mut self,
         (var, lo, hi): (Var, &Expr, &Expr),
