@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+use tamis::temporary::Temporary;
 use tamis_cuda::limits;
 use tamis_cuda::nvrtc::{self, Suited};
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
@@ -164,19 +165,24 @@ fn is_there() -> bool {
     if library(&environment).is_none() && nvrtc::is_available() {
         return true;
     }
-    if library(&environment).is_none() {
-        let run = |program: &Path, args: &[&str]| {
-            Command::new(program).args(args).output().is_ok_and(|o| o.status.success())
-        };
-        let folder = environment.to_string_lossy().into_owned();
-        let pip = ["-m", "pip", "install", "--quiet", "nvidia-cuda-nvrtc-cu12"];
-        let made = run(Path::new("python3"), &["-m", "venv", &folder])
-            && run(&environment.join("bin/python"), &pip);
-        if !made {
-            return false;
-        }
+    if library(&environment).is_none() && !is_made(&environment) {
+        return false;
     }
     library(&environment).map(|path| nvrtc::prefer(&path)).is_some()
+}
+
+/// Makes the environment elsewhere and gives it its name when it is complete: other tests look for it at the same time,
+/// and whoever is first stays.
+fn is_made(environment: &Path) -> bool {
+    let run = |program: &Path, args: &[&str]| {
+        Command::new(program).args(args).output().is_ok_and(|o| o.status.success())
+    };
+    let Some(Ok(made)) = environment.parent().map(Temporary::folder) else { return false };
+    let folder = made.path().to_string_lossy().into_owned();
+    let pip = ["-m", "pip", "install", "--quiet", "nvidia-cuda-nvrtc-cu12"];
+    let is_whole = run(Path::new("python3"), &["-m", "venv", &folder])
+        && run(&made.path().join("bin/python"), &pip);
+    is_whole && (made.rename(environment).is_ok() || library(environment).is_some())
 }
 
 /// The library in an environment of Python.
