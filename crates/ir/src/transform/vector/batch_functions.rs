@@ -164,6 +164,14 @@ impl Batch {
         Stmt::Reserve { array: self.arguments, len: add(len, int(LANES.into())) }
     }
 
+    /// The arguments of a row in front of its entries: where they are by the position of the entry, and how many
+    /// the batch then has.
+    fn counted(&self, lo: &Expr, hi: &Expr) -> [Stmt; 2] {
+        let count = Expr::Var(self.count);
+        let size = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+        [assign(self.at, sub(count.clone(), lo.clone())), assign(self.count, add(count, size))]
+    }
+
     /// The function of so many arguments. Those of the last step that are none are 1.
     fn computed(&self, site: &Site<'_>, count: Expr) -> Vec<Stmt> {
         let one = match site.register {
@@ -214,11 +222,7 @@ fn of_rows(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec<Stmt>
     let batch = Batch::new(function, &site);
     let (next, count) = (Expr::Var(batch.next), Expr::Var(batch.count));
     let place = add(Expr::Var(batch.at), Expr::Var(*var));
-    let size = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
-    let counted = [
-        assign(batch.at, binary(BinaryOp::Sub, count.clone(), lo.clone())),
-        assign(batch.count, add(count.clone(), size)),
-    ];
+    let counted = batch.counted(lo, hi);
     let argument = store(batch.arguments, place.clone(), site.argument.clone());
     let collecting = [slice.kept(&body[..site.at]), vec![argument]].concat();
     let collecting = [
