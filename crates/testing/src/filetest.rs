@@ -19,8 +19,8 @@
 //! ---- error                             instead: the diagnostic
 //! ```
 //!
-//! A run is evaluated on every backend, and at each level of the processor, in every alternative and against the dense reference; one
-//! with loops for a GPU, or CUDA C expected, on an emulated one, too. A file has at most 60 lines, and whole texts of C or CUDA C only
+//! A run is evaluated on every backend in every alternative and against the dense reference, the first alternative at each level of
+//! the processor and each other one at one of them; one with loops for a GPU, or CUDA C expected, on an emulated one, too. A file has at most 60 lines, and whole texts of C or CUDA C only
 //! if its head begins with `# text:`, as few do.
 //! C is shown as for processors with AVX-512, whatever this one has. `BLESS=1` rewrites what is expected.
 
@@ -274,7 +274,7 @@ impl Filetest {
                 if !compiles {
                     continue;
                 }
-                on_backend(&case, backend)?;
+                on_backend(&case, backend, alternative)?;
             }
         }
         let case = self.case(&operands, 0);
@@ -312,11 +312,14 @@ impl Filetest {
     }
 }
 
-/// Checks a case on a backend; in machine code at each level of the processor.
-fn on_backend(case: &Case, backend: Backend) -> Result<(), String> {
+/// Checks a case on a backend; in machine code the first alternative at each level of the processor, and the
+/// others at one of them in turn.
+fn on_backend(case: &Case, backend: Backend, alternative: usize) -> Result<(), String> {
     let asked = processor::level().map_err(|d| d.to_string())?;
-    let levels = match backend {
-        Backend::Jit => Level::supported().collect(),
+    let all: Vec<Level> = Level::supported().collect();
+    let levels = match (backend, alternative) {
+        (Backend::Jit, 0) => all,
+        (Backend::Jit, k) => vec![all[k % all.len()]],
         _ => vec![asked],
     };
     for level in levels {
