@@ -102,10 +102,13 @@ fn attempt_kernels(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic>
         return Ok(Outcome::Invalid);
     }
     let results = match on_threads(3, || kernel.run(&operands)) {
-        // An earlier value of a result may not fit either, and be gone afterwards.
+        // An earlier value of a result may not fit either, and be gone afterwards; of many factors
+        // some may leave 64 bits before they meet a zero.
         Err(d)
             if d.code == Code::IntegerOverflow
-                && (program.statements.len() > 1 || overflows(&types, &expected)) =>
+                && (program.statements.len() > 1
+                    || multiplies(&program)
+                    || overflows(&types, &expected)) =>
         {
             return Ok(Outcome::Invalid);
         }
