@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// Builds the package and runs its tests, types included; true without them where there is no
 /// Python.
@@ -15,13 +16,10 @@ pub fn test(profile: &str) -> bool {
         return true;
     }
     let target = target();
-    let environment = target.join("python-environment");
     let package = target.join("python-package");
-    let python = environment.join("bin/python");
-    let project = fs::read_to_string("pyproject.toml").unwrap_or_default();
-    let prepared =
-        prepare(&environment, &requirements(&project)) && build(profile, &target, &package);
-    prepared
+    let python = environment().join("bin/python");
+    install()
+        && build(profile, &target, &package)
         && run(&python, &["-m", "mypy", "--no-error-summary"], None)
         && run(
             &python,
@@ -42,6 +40,16 @@ pub fn test(profile: &str) -> bool {
         )
 }
 
+fn environment() -> PathBuf {
+    target().join("python-environment")
+}
+
+/// Makes the environment of the tests; false where there is no Python, or what they need cannot be had.
+pub fn install() -> bool {
+    let project = fs::read_to_string("pyproject.toml").unwrap_or_default();
+    has_python() && prepare(&environment(), &requirements(&project))
+}
+
 /// Whether there is a Python that is new enough.
 pub fn has_python() -> bool {
     let check = "import sys; sys.exit(sys.version_info < (3, 11))";
@@ -53,8 +61,10 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }
 
-/// Makes a virtual environment, unless it has the packages that are wanted.
+/// Makes a virtual environment, unless it has the packages that are wanted; one at a time.
 pub fn prepare(environment: &Path, wanted: &[String]) -> bool {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock();
     let python = environment.join("bin/python");
     let known = environment.join("requirements");
     if python.exists() && fs::read_to_string(&known).is_ok_and(|had| had == wanted.join("\n")) {
@@ -62,7 +72,7 @@ pub fn prepare(environment: &Path, wanted: &[String]) -> bool {
     }
     println!("installing {} in {}", wanted.join(", "), environment.display());
     let venv = [OsStr::new("-m"), OsStr::new("venv"), environment.as_os_str()];
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"];
     let mut arguments: Vec<&str> = pip.to_vec();
     arguments.extend(wanted.iter().map(String::as_str));
     run(Path::new("python3"), &venv, None)
