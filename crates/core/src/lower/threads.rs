@@ -126,6 +126,8 @@ impl<'p> Parts<'p> {
         };
         let (begin, end) = (cx.temp_of(index, "_begin"), cx.temp_of(index, "_end"));
         let (part, parts) = (cx.temp("part"), cx.temp("parts"));
+        // The sizes of the result's levels are needed in front of all parts.
+        cx.result();
         let size = cx.temp_of(index, "_count");
         let count = Expr::Var(size);
         let mut before = vec![assign(size, sub(last, first.clone()))];
