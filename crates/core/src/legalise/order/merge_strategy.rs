@@ -22,7 +22,15 @@ pub(in crate::legalise) fn galloping_loops(
     let operands = crate::plan::access::distinct(&task.value);
     let needed = |a: &&Access| cx.access_methods().decides(a, task);
     let needed: Vec<&Access> = operands.iter().filter(needed).collect();
+    let in_order = |a: &&Access, var: &IndexVar| {
+        let mut levels = cx.program.levels(a).into_iter().filter(|(_, of)| of == var);
+        levels.all(|(level, _)| level.kind.locates() || level.kind.properties().ordered)
+    };
     let gallops = |var: &IndexVar| {
+        // Entries in no order are walked, and others searched for each.
+        if !needed.iter().all(|a| in_order(a, var)) {
+            return false;
+        }
         let counts = || needed.iter().filter_map(|a| cx.fan_out(a, *var));
         let few = counts().fold(f64::INFINITY, f64::min);
         counts().any(|many| many >= SKEWED * few)
