@@ -165,7 +165,9 @@ impl State<'_> {
                 }
                 _ => number,
             };
-            let before = old.map_or(Presence::Either, |old| old.presence[at]);
+            // Of what was there before nothing is left where the statement writes all of it anew.
+            let is_anew = statement.accumulate.is_none() && !access.is_sliced();
+            let before = old.filter(|_| !is_anew).map_or(Presence::Either, |old| old.presence[at]);
             result.presence[at] = presence.max(before);
         }
         // What is read of it is stored in some formats.
