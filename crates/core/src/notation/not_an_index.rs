@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! C(i,j) = A(i,j+1)     write A(i,j[1:])
+//! y = A(0,3)            write A(k[{0}],l[{3}])
 //! y = mean(x(i))        write sum(i, x(i)) / sum(i, 1.0)
 //! ```
 
@@ -57,9 +58,7 @@ impl<'t> Resolver<'t> {
     /// comparison.
     fn as_slice(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> String {
         let sliced = match &arg.node {
-            Node::Number(Scalar::I64(0..)) => {
-                Some(format!("{}[{{{}}}]", foreign::fresh(self.text), self.text(&arg.span)))
-            }
+            Node::Number(Scalar::I64(0..)) => return format!("write {}", self.element(name, args)),
             Node::Number(_) | Node::Negate(_) => {
                 return "coordinates are counted from 0: write A(i,k[{0}]) for the first"
                     .to_owned();
@@ -87,6 +86,20 @@ impl<'t> Resolver<'t> {
             None if self.bound.is_empty() => "write a name, as in A(i,j)".to_owned(),
             None => format!("write {}", self.picked(name, args, arg)),
         }
+    }
+
+    /// An access with a slice of one coordinate in place of each number.
+    fn element(&self, name: &Range<usize>, args: &[Raw]) -> String {
+        let mut used = self.text.to_owned();
+        let indices = args.iter().map(|arg| match arg.node {
+            Node::Number(Scalar::I64(0..)) => {
+                let var = foreign::fresh(&used);
+                used += &format!(" {var}");
+                format!("{var}[{{{}}}]", self.text(&arg.span))
+            }
+            _ => self.text(&arg.span).to_owned(),
+        });
+        format!("{}({})", self.text(name), indices.collect::<Vec<_>>().join(","))
     }
 
     /// An access with another index instead of one.

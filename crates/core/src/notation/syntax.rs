@@ -399,18 +399,27 @@ impl Parser<'_> {
         self.bounded(Raw { node: Node::Call { name, args }, span, height })
     }
 
-    /// An argument of a function or an index.
+    /// An argument of a function or an index. A range of coordinates is not one of them: `A(i,0:2)` is `A(i,k[0:2])`.
     fn argument(&mut self, name: &Range<usize>) -> Result<Raw, Diagnostic> {
-        if !self.next_is(":") {
-            return self.expression();
+        let start = self.span().start;
+        let value = if self.next_is(":") { None } else { Some(self.expression()?) };
+        if let (Some(value), false) = (value, self.next_is(":")) {
+            return Ok(value);
         }
-        let mut rest = self.rest().iter();
-        let end = rest.find(|t| matches!(t.kind, Kind::Sign(")") | Kind::End | Kind::Separator));
-        let end = end.map_or(self.source.len(), |t| t.span.end);
-        let before = &self.source[name.start..self.span().start];
-        let after = &self.source[self.span().end..end];
-        let help = format!("write {before}{}{after}", foreign::fresh(self.source));
-        Err(self.refuse(self.span(), "an index has to be a variable", &help))
+        let ends = |signs: &[&str]| {
+            let is_end = |kind: &Kind| match kind {
+                Kind::Sign(sign) => signs.contains(sign),
+                kind => matches!(kind, Kind::End | Kind::Separator),
+            };
+            self.rest().iter().find(|t| is_end(&t.kind)).map(|t| t.span.clone())
+        };
+        let end = ends(&[",", ")"]).map_or(self.source.len(), |span| span.start);
+        let last = ends(&[")"]).map_or(self.source.len(), |span| span.end);
+        let (before, after) = (&self.source[name.start..start], &self.source[end..last]);
+        let range = self.source[start..end].trim();
+        let slice = if range == ":" { String::new() } else { format!("[{range}]") };
+        let help = format!("write {before}{}{slice}{after}", foreign::fresh(self.source));
+        Err(self.refuse(start..start + range.len(), "an index has to be a variable", &help))
     }
 
     fn binary(&self, op: BinaryOp, left: Raw, right: Raw) -> Result<Raw, Diagnostic> {

@@ -218,6 +218,16 @@ fn syntax_is_refused_with_the_place() {
          write A(i[1:])",
     );
     refused(
+        "y(i) = A(i,1:n)",
+        "error[syntax]: an index has to be a variable\n  | y(i) = A(i,1:n)\n  |            ^^^\n  = help: \
+         write A(i,k[1:n])",
+    );
+    refused(
+        "y(i) = A(i,0,2)",
+        "error[syntax]: an index has to be a variable\n  | y(i) = A(i,0,2)\n  |            ^\n  = help: \
+         write A(i,k[{0}],l[{2}])",
+    );
+    refused(
         "exp(i) = A(i)",
         "error[syntax]: exp is the name of a function\n  | exp(i) = A(i)\n  | ^^^\n  = help: choose \
          another name, such as exp_",
