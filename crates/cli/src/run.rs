@@ -399,7 +399,8 @@ pub fn print_first(
         writeln!(out, "  .. {} more", stored - first.len())?;
     }
     match sum {
-        Some(sum) if stored > 1 => writeln!(out, "  sum {sum}"),
+        // As the entries are written: nan.
+        Some(sum) if stored > 1 => writeln!(out, "  sum {}", sum.to_string().to_lowercase()),
         _ => Ok(()),
     }
 }
