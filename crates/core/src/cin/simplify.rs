@@ -182,7 +182,7 @@ impl Facts<'_> {
         value: &Expr,
     ) -> bool {
         let takes = match (op, value) {
-            (ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or, _) => true,
+            (op, _) if op.is_idempotent() => true,
             // An offset in the last block may be beyond the dimension.
             (ReduceOp::Add, _) => {
                 matches!(self.program.derived.map(var), None | Some(LevelMap::Mode(_)))

@@ -342,6 +342,11 @@ impl ReduceOp {
     pub const ALL: [ReduceOp; 6] =
         [ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max, ReduceOp::Or, ReduceOp::And];
 
+    /// Whether a term counts once, however often it is there.
+    pub fn is_idempotent(self) -> bool {
+        matches!(self, ReduceOp::Min | ReduceOp::Max | ReduceOp::Or | ReduceOp::And)
+    }
+
     /// The name of the reduction in index notation: `sum`, `prod`, `min`, `max`, `any`, `all`.
     pub fn name(self) -> &'static str {
         match self {

@@ -55,14 +55,15 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
 }
 
 /// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
-/// loops of their own. Differences stay: the sums of both
+/// loops of their own. The least of terms takes no loop over what a term lacks. Differences stay: the sums of both
 /// sides may be large where the differences are small.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
     let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
     let join = |a, b| Expr::Binary(op.binary(), Box::new(a), Box::new(b));
     for term in terms(&body, op.binary()) {
-        let mut loops = [term.free_vars(), vars.clone()].concat();
+        let over = if op.is_idempotent() { vec![] } else { vars.clone() };
+        let mut loops = [term.free_vars(), over].concat();
         loops.sort();
         loops.dedup();
         let is_alone = op == ReduceOp::Add && is_separable(term, &vars);
@@ -118,6 +119,10 @@ mod tests {
         check(
             "y(i) = min(j, min(A(i,j), min(A(i,j), b(j))))",
             "y(i) = min(min(j, min(A(i,j), A(i,j))), min(j, b(j)))",
+        );
+        check(
+            "s = max(i, j, max(max(a(j), b(i)), c(j)))",
+            "s = max(max(i, j, max(a(j), c(j))), max(i, j, b(i)))",
         );
         check("y(i) = sum(j, A(i,j) + B(j,i) + 1)", "y(i) = sum(j, A(i,j) + B(j,i)) + sum(j, 1)");
     }
