@@ -8,11 +8,13 @@ use super::{Expr, Function, Param, Stmt};
 use crate::ids::{Array, Id, IdVec, Var};
 
 /// The function with parameters numbered first, in their order, and without the declarations
-/// that are neither parameters nor used.
+/// that are neither parameters nor used. A variable whose loop lanes were to run stays, so that it can be told that
+/// none do.
 pub fn number(function: Function) -> Function {
     let Function { name, params, vars, arrays, body } = function;
     let mut used = Used::none(vars.len(), arrays.len());
     used.block(&body);
+    vars.ids().filter(|v| vars[*v].by_lanes).for_each(|v| used.vars[v.index()] = true);
     let (mut first_vars, mut first_arrays) = (vec![], vec![]);
     for param in &params {
         match param {

@@ -43,6 +43,19 @@ pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {
     }
 }
 
+/// How many iterations a loop from `lo` to `hi` has at most, if constants tell.
+pub(super) fn most_iterations(lo: &Expr, hi: &Expr) -> Option<i64> {
+    let constant = |e: &Expr| match e {
+        Expr::Const(Scalar::I64(c)) => Some(*c),
+        _ => None,
+    };
+    let end = match hi {
+        Expr::Binary(BinaryOp::Min, a, b) => constant(a).or(constant(b)),
+        hi => constant(hi),
+    };
+    Some(end?.saturating_sub(constant(lo)?))
+}
+
 /// `rest` where an expression is `rest + var`.
 pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
     match e {

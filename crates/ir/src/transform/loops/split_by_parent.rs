@@ -25,16 +25,29 @@ use crate::ir::build::{add, assign, binary, int, load, lt, sub, when};
 use crate::ir::flow::{assigned, mentions, reads_first, replace};
 use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::affine::{beside, reads_inputs_only};
-use crate::transform::{fresh, rewrite};
+use crate::transform::{for_each, fresh, rewrite};
 
 /// The pass.
 pub(in crate::transform) fn split_by_parent(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
-    let body = rewrite(body, &mut |s| by_parent(&mut function, s));
+    let mut replaced = vec![];
+    let body = rewrite(body, &mut |s| {
+        let (all, var) = by_parent(&mut function, s)?;
+        replaced.push(var);
+        Some(all)
+    });
+    for_each(&body, &mut |s| {
+        if let Stmt::For { var, .. } = s {
+            replaced.retain(|replaced| replaced != var);
+        }
+    });
+    replaced.into_iter().for_each(|var| function.vars[var].by_lanes = false);
     Function { body, ..function }
 }
 
-fn by_parent(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
+/// The loops over the children of one parent at a time, and the variable of the loop that they replace: if lanes were
+/// to run that, they are to run these.
+fn by_parent(function: &mut Function, s: &Stmt) -> Option<(Vec<Stmt>, Var)> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let at = body.iter().position(|s| !matches!(s, Stmt::Assign { .. }))?;
     let (before, rest) = (&body[..at], &body[at + 1..]);
@@ -52,6 +65,7 @@ fn by_parent(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let name = function.vars[*var].name.clone();
     let mut named = |suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX);
     let [first, last, position] = ["first", "last", "at"].map(&mut named);
+    function.vars[position].by_lanes = function.vars[*var].by_lanes;
     let places = Places { var: *var, offset: &offset, position: Expr::Var(position) };
     let each = [before, rest].concat().into_iter().map(|s| places.stmt(s)).collect();
     let [first_at, last_at, q] = [first, last, parent].map(Expr::Var);
@@ -68,7 +82,7 @@ fn by_parent(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
         Stmt::While { cond: lt(begin, last_at), body: vec![children, next(1)] },
         next(-1),
     ];
-    Some(vec![when(lt(lo.clone(), hi.clone()), all)])
+    Some((vec![when(lt(lo.clone(), hi.clone()), all)], *var))
 }
 
 /// Statements of a loop by what is added to its variable, as statements of a loop over the sums.

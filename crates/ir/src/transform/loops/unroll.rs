@@ -21,15 +21,16 @@ const STATEMENTS: usize = 256;
 /// The pass.
 pub(in crate::transform) fn unroll(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
-    Function { body: block(body), ..function }
+    Function { body: block(&function, body), ..function }
 }
 
 /// Inner loops first, so that loops over loops become straight.
-fn block(stmts: Vec<Stmt>) -> Vec<Stmt> {
-    stmts.into_iter().flat_map(|s| written_out(s.map_children(&mut |e| e, &mut block))).collect()
+fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
+    let inner = |s: Stmt| s.map_children(&mut |e| e, &mut |b| block(function, b));
+    stmts.into_iter().flat_map(|s| written_out(function, inner(s))).collect()
 }
 
-fn written_out(s: Stmt) -> Vec<Stmt> {
+fn written_out(function: &Function, s: Stmt) -> Vec<Stmt> {
     let Stmt::For { var, lo: Expr::Const(lo), hi: Expr::Const(hi), step: 1, body } = &s else {
         return vec![s];
     };
@@ -37,7 +38,8 @@ fn written_out(s: Stmt) -> Vec<Stmt> {
     let iterations = hi.saturating_sub(*lo);
     let straight = body.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. }));
     let short = iterations <= ITERATIONS && iterations.max(0) as usize * body.len() <= STATEMENTS;
-    if !straight || !short {
+    // A schedule may give the iterations to lanes.
+    if !straight || !short || function.vars[*var].by_lanes {
         return vec![s];
     }
     let iteration = |k: i64| {

@@ -31,14 +31,15 @@
 //! multiplied by, their sum is.
 
 use crate::algebra::BinaryOp;
-use crate::datatype::{DataType, Register, Scalar};
+use crate::datatype::{DataType, Scalar};
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{mentions, replace};
 use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
-use crate::transform::affine::{Scattered, exchange, inlined, shifted, widened};
+use crate::transform::affine::{Scattered, exchange, inlined, most_iterations, shifted, widened};
 use crate::transform::branchless::probe::Questions;
 use crate::transform::branchless::short_sums;
+use crate::transform::vector::vectorize::lanes_within;
 use crate::transform::{Target, for_each, fresh, rewrite};
 use std::collections::BTreeMap;
 
@@ -96,9 +97,10 @@ fn split_loop(
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let is_few = matches!(hi, Expr::Binary(BinaryOp::Min, _, most)
         if matches!(**most, Expr::Const(Scalar::I64(most)) if most < WAYS * 4));
+    let asked = function.vars[*var].by_lanes;
     let (names, last) = inlined(body)?;
     let Stmt::Assign { var: total, value } = last else { return None };
-    if is_few {
+    if is_few && !asked {
         return None;
     }
     let register = function.vars[total].ty.register;
@@ -117,7 +119,7 @@ fn split_loop(
     let left = if is_plain { Left::Loop } else { Left::Selects };
     let (lo, hi, body) = (lo.clone(), hi.clone(), body.clone());
     let sum = Sum { var: *var, lo, hi, total, value, body, left };
-    let lanes = VECTOR_BYTES / if register == Register::F32 { 4 } else { 8 };
+    let (lanes, vectors) = shape(function, &sum)?;
     let (factor, value) = sum.apart();
     let wide = match target.gpu {
         true => None,
@@ -125,10 +127,10 @@ fn split_loop(
             let sum = Sum { value, ..sum.clone() };
             let contiguous = widened_sum(function, (&sum, Scattered::Refused), lanes as u16);
             // What lies apart is loaded one by one: lanes do that where a schedule asks for them.
-            let asked = contiguous.is_none() && function.vars[sum.var].by_lanes;
+            let asked = contiguous.is_none() && asked;
             let gathered =
                 || widened_sum(function, (&sum, Scattered::Gathered), lanes as u16).map(|v| (v, 1));
-            let contiguous = contiguous.map(|value| (value, VECTORS));
+            let contiguous = contiguous.map(|value| (value, vectors));
             contiguous.or_else(|| if asked { gathered() } else { None })
         }
     };
@@ -142,6 +144,17 @@ fn split_loop(
         None if is_plain => sum.over_scalars(function),
         None => short_sums::summed(function, questions, sum),
     })
+}
+
+/// How many lanes vectors have, and how many of them there are: where a schedule asks for lanes, no more than a loop
+/// of few iterations fills; `None` if it fills none.
+fn shape(function: &Function, sum: &Sum) -> Option<(i64, i64)> {
+    let bytes = function.vars[sum.total].ty.register.datatype().size() as i64;
+    let lanes = VECTOR_BYTES / bytes;
+    let most = most_iterations(&sum.lo, &sum.hi).filter(|_| function.vars[sum.var].by_lanes);
+    let lanes = i64::from(lanes_within(lanes as usize, most)?);
+    let vectors = if most.is_some_and(|most| most < lanes * VECTORS) { 1 } else { VECTORS };
+    Some((lanes, vectors))
 }
 
 /// The value with the total as a vector.

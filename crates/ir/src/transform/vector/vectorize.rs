@@ -23,7 +23,7 @@ use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
 use crate::ir::flow::{assigned, exposes, mentions, replace};
 use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
-use crate::transform::affine::{Scattered, beside, widened_beside};
+use crate::transform::affine::{Scattered, beside, most_iterations, widened_beside};
 use crate::transform::vector::register_tile;
 use crate::transform::{Target, for_each, fresh, rewrite};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +44,8 @@ pub enum Obstacle {
     Scattered,
     /// Vectors do not have an operation or a type.
     Operation,
+    /// There is nothing beside its only iteration.
+    Short,
 }
 
 impl Obstacle {
@@ -65,6 +67,7 @@ impl Obstacle {
                 "vectors are of f32 or f64, and have + - * /, min, max, abs, sqrt, square and cube \
                  alone"
             }
+            Obstacle::Short => "it has one iteration",
         }
     }
 }
@@ -82,7 +85,7 @@ pub(in crate::transform) fn vectorize(function: Function, target: Target) -> Fun
         let wide = widened(&mut wider, s);
         failed |= wide.is_err();
         done.push(var);
-        let tiled = target.vector_bytes > 0 && register_tile::is_tileable(&wider, s);
+        let tiled = fits_tiles(&wider, s, target) && register_tile::is_tileable(&wider, s);
         Some(if tiled { vec![s.clone()] } else { wide.ok()? })
     });
     if failed {
@@ -106,6 +109,19 @@ pub fn obstacle(function: &Function) -> Option<Obstacle> {
     Some(found.unwrap_or(Obstacle::Uncounted))
 }
 
+/// Whether a loop has enough iterations for the narrowest tiles of registers, if there are such tiles.
+fn fits_tiles(function: &Function, s: &Stmt, target: Target) -> bool {
+    let Stmt::For { lo, hi, body, .. } = s else { return false };
+    let mut size = 1;
+    for_each(body, &mut |s| {
+        if let Stmt::Store { array, .. } = s {
+            size = size.max(function.arrays[*array].elem.size());
+        }
+    });
+    let narrowest = usize::from(target.vector_bytes.min(32)) / size;
+    narrowest > 0 && most_iterations(lo, hi).is_none_or(|most| most >= narrowest as i64)
+}
+
 /// The variable of a loop that lanes are to run.
 fn marked(function: &Function, s: &Stmt) -> Option<Var> {
     match s {
@@ -119,7 +135,7 @@ fn widened(function: &mut Function, s: &Stmt) -> Result<Vec<Stmt>, Obstacle> {
     let mut changed = vec![];
     assigned(body, &mut changed);
     let varying = varying(*var, body);
-    let lanes = lanes(function, &varying, body)?;
+    let lanes = lanes(function, &varying, body, most_iterations(lo, hi))?;
     let mut vectors = BTreeMap::new();
     for &v in varying.iter().filter(|v| changed.contains(v)) {
         let ty = function.vars[v].ty;
@@ -173,8 +189,13 @@ fn spread(block: &[Stmt], found: &mut BTreeSet<Var>) {
     }
 }
 
-/// How many lanes vectors of the widest type of floats have.
-fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<u16, Obstacle> {
+/// How many lanes vectors of the widest type of floats have: of a loop with at most so many iterations no more.
+fn lanes(
+    function: &Function,
+    varying: &BTreeSet<Var>,
+    body: &[Stmt],
+    most: Option<i64>,
+) -> Result<u16, Obstacle> {
     let mut registers: Vec<Register> = varying
         .iter()
         .map(|v| function.vars[*v].ty.register)
@@ -196,9 +217,15 @@ fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<
         });
     });
     match registers.iter().map(|r| r.datatype().size()).max() {
-        Some(widest) if plain => Ok((VECTOR_BYTES / widest) as u16),
+        Some(widest) if plain => lanes_within(VECTOR_BYTES / widest, most).ok_or(Obstacle::Short),
         _ => Err(if lists { Obstacle::Combined } else { Obstacle::Operation }),
     }
+}
+
+/// So many lanes, or the largest power of two that a loop with at most so many iterations fills, if it is not 1.
+pub(super) fn lanes_within(lanes: usize, most: Option<i64>) -> Option<u16> {
+    let most = most.map_or(lanes, |most| 1 << most.max(1).ilog2().min(16));
+    Some(lanes.min(most) as u16).filter(|lanes| *lanes > 1)
 }
 
 /// Refuses loops in which a lane may read or write what another one writes.
@@ -350,6 +377,7 @@ mod tests {
     use super::*;
     use crate::ir::parse::parse;
     use crate::ir::verify::verify;
+    use crate::transform::transform;
 
     const HEAD: &str = "fn f(n: i64, m: i64, pos: in [i32], crd: in [i32], A: in [f64], B: in [f32], \
                         y: out [f64], z: out [i64], l: result [i64]) {\n  var p, j: i64\n  var s: f64\n";
@@ -416,6 +444,25 @@ mod tests {
         let merged = read("k = 0 while k < n { y[k] = 1.0 k = k + 1 }", " by lanes");
         assert_eq!(obstacle(&merged), Some(Obstacle::Uncounted));
         assert_eq!(obstacle(&read("for k in 0..n { y[k] = y[n] }", "")), None);
+    }
+
+    #[test]
+    fn loops_of_few_iterations_have_as_many_lanes_as_they_fill() {
+        for (end, lanes) in [("4", 4), ("min(n, 4)", 4), ("3", 2), ("min(n, 12)", 8)] {
+            let function = read(&format!("for k in 0..{end} {{ y[k] = A[k] }}"), " by lanes");
+            let after = vectorize(function, Target::SCALAR);
+            let wide = format!("y[k; {lanes}] = A[k; {lanes}]");
+            assert!(after.to_string().contains(&wide), "{after}");
+            assert_eq!(obstacle(&after), None);
+        }
+        let one = read("for k in 0..min(n, 1) { y[k] = A[k] }", " by lanes");
+        assert_eq!(obstacle(&one), Some(Obstacle::Short));
+    }
+
+    #[test]
+    fn a_loop_that_is_gone_is_told() {
+        let gone = transform(read("y[0] = A[0]", " by lanes"), Target::SCALAR);
+        assert_eq!(obstacle(&gone), Some(Obstacle::Uncounted));
     }
 
     #[test]
