@@ -95,7 +95,8 @@ fn row(function: &Function, s: &Stmt) -> Option<Inner> {
     };
     let is_kept = |inner: &Inner| {
         let is_row = inner.lo == int(0) && fixed(&inner.base) && fixed(&inner.hi);
-        is_row && inner.accumulates() && mentioned(s, inner.array) == 2
+        let alone = inner.counts_alone(&changed) && mentioned(s, inner.array) == 2;
+        is_row && inner.accumulates() && alone
     };
     (statements <= MOST_STATEMENTS).then(|| loops.into_iter().find(is_kept)).flatten()
 }
@@ -169,6 +170,9 @@ mod tests {
             ("A[j] = s", ROW),
             (SUM, "A[j * n + l] = fma(s, E[j * n + l], A[j * n + l])"),
             (SUM, "A[i * n + l] = s"),
+            // The tile's loop is over l.
+            ("l = crd[p] v = splat(D[l], 8)", ROW),
+            ("for l in 0..m { v = splat(D[l], 8) }", ROW),
         ] {
             let function = entries(sum, row);
             assert_eq!(promote_rows(function.clone(), WIDE), function);

@@ -86,7 +86,7 @@ fn tile_nest(
     let fixed = |e: &Expr| changed.iter().all(|v| !mentions(e, *v)) && !loads(e);
     let repeatable = !is_carried_in(std::slice::from_ref(s), &changed, &[]);
     let bounded = fixed(&inner.lo) && fixed(&inner.hi);
-    if !repeatable || !fixed(&inner.base) || !bounded {
+    if !repeatable || !fixed(&inner.base) || !bounded || !inner.counts_alone(&changed) {
         return None;
     }
     let lanes = inner.lanes(function, target);
@@ -142,6 +142,12 @@ impl Inner {
             }
         });
         i64::from(target.vector_bytes) / widest as i64
+    }
+
+    /// Whether nothing else in a nest, of the variables that this assigns, is a loop over the same variable or assigns it:
+    /// a tile's loop is over it.
+    pub(in crate::transform) fn counts_alone(&self, assigned: &[Var]) -> bool {
+        assigned.iter().filter(|v| **v == self.var).count() == 1
     }
 
     /// Whether it adds to what the elements are.
