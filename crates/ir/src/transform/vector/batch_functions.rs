@@ -33,7 +33,7 @@ use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, all, assign, binary, for_loop, int, load, lt, store, sub};
 use crate::ir::flow::replace;
-use crate::ir::{ArrayDecl, ArrayRole, Expr, Function, Stmt, Type};
+use crate::ir::{ArrayDecl, ArrayRole, Expr, Function, Stmt, Type, Unit};
 use crate::transform::{Target, for_each, fresh, unused};
 
 /// How many arguments are enough.
@@ -71,8 +71,8 @@ fn block(function: &mut Function, reads: &Reads, stmts: Vec<Stmt>) -> Vec<Stmt> 
     for s in stmts {
         match of_rows(function, reads, &s).or_else(|| of_iterations(function, reads, &s)) {
             Some(new) => out.extend(new),
-            // Iterations of a parallel loop would share the arguments.
-            None if matches!(s, Stmt::Parallel { .. }) => out.push(s),
+            // Units of a GPU would share the arguments; a thread has its own.
+            None if matches!(s, Stmt::Parallel { unit, .. } if unit != Unit::Core) => out.push(s),
             None => out.push(s.map_children(&mut |e| e, &mut |b| block(function, reads, b))),
         }
     }
@@ -372,6 +372,16 @@ mod tests {
             "for i in 0..n { t = exp(A[i]) y[i] = log(t + 1.0) }",
             "t = exp_of[i - from] log_of[i - from_2] = t + 1.0",
         );
+    }
+
+    #[test]
+    fn threads_have_batches_of_their_own() {
+        let rows = "for p in pos[i]..pos[i + 1] { y[p] = exp(A[p]) }";
+        check(
+            &format!("for i in 0..n on cpu_thread {{ {rows} }}"),
+            "for i in 0..n on cpu_thread { last = pos[i + 1] reserve exp_of, 264 for from in pos[i]..last",
+        );
+        check(&format!("for i in 0..n on gpu_block {{ {rows} }}"), "");
     }
 
     #[test]
