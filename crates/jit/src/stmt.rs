@@ -188,6 +188,7 @@ impl Translator<'_> {
             Stmt::Store { array, index, value } => self.store(*array, index, value)?,
             Stmt::For { var, lo, hi, step, body } => self.for_loop(*var, lo, hi, *step, body)?,
             Stmt::Parallel { var, lo, hi, body, .. } => self.for_loop(*var, lo, hi, 1, body)?,
+            Stmt::InOrder { body } => self.block(body)?,
             Stmt::Update { array, index, op, value } => {
                 let element = ir::build::load(*array, index.clone());
                 let new = ir::build::binary(on_numbers(*op), element, value.clone());

@@ -49,7 +49,7 @@ fn every_function_is_right_as_a_library() {
 fn loops_on_threads_are_right_as_libraries() {
     let mut samples = vec![];
     let mut refused = vec![];
-    for (formats, text, schedule) in on_threads() {
+    for (formats, text, schedule) in on_threads().into_iter().chain(rows_on_threads()) {
         let name = format!("case_{}", samples.len());
         let case = threaded(&formats, text, &schedule);
         match Sample::of(&case, &name) {
@@ -105,11 +105,32 @@ fn on_threads() -> Vec<(String, &'static str, String)> {
             "parallelize(i, cpu_thread, no_races)".to_owned(),
         ),
         (
+            product("(i, j) -> (i/2: dense, i%2: dense, j/2: dense, j%2: dense)"),
+            "C(i,j) = A(i,k) * B(k,j)",
+            "reorder(k, i, j); parallelize(k, cpu_thread, temporary)".to_owned(),
+        ),
+        (
             "A: dense\nB: dense\nC: dense\n".to_owned(),
             "C(i,j) = A(i,k) * B(k,j)",
             "reorder(k, i, j); parallelize(i, cpu_thread, no_races)".to_owned(),
         ),
     ]
+}
+
+/// Loops over rows on threads, whose results follow each other or are packed, or that need functions.
+fn rows_on_threads() -> impl Iterator<Item = (String, &'static str, String)> {
+    let sum = "C(i,j) = A(i,j) + B(i,j)";
+    let of = |formats: &str, text, row| {
+        (formats.to_owned(), text, format!("parallelize({row}, cpu_thread, no_races)"))
+    };
+    let rows = ["dcsr", "coo", "csr{c128}", "csr{pos: i64}", "(i, j) -> (i: dense, j: bitmap)"];
+    let sums = rows.into_iter().map(move |c| of(&format!("A: csr\nB: csr\nC: {c}\n"), sum, "i"));
+    let others = [
+        of("A: csr\nB: csr\nC: csr\n", "C(i,j) = A(i,j) * B(i,j)", "i"),
+        of("A: csr\nB: csr\nC: bcsr(2,2)\n", sum, "i0"),
+        of("A: csr\nx: dense\ny: dense\n", "y(i) = A(i,j) * exp(x(j))", "i"),
+    ];
+    sums.chain(others)
 }
 
 /// A program of matrices of 11 x 11 and vectors, one row of the first of which has no entries.

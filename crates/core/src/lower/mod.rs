@@ -33,6 +33,7 @@
 mod binding;
 mod builder;
 mod complex;
+mod concatenate;
 mod dropped;
 mod expression;
 mod gpu;

@@ -11,17 +11,18 @@
 //! ```
 //!
 //! Parts write elements of their own of the result, or each has memory of its own, from which the result is
-//! combined in order of the parts. How many there are depends on the operands alone, so results are the same, bit
+//! combined, or which follow each other in it, in order of the parts. How many there are depends on the operands alone, so results are the same, bit
 //! for bit, for any number of threads.
 
 use super::builder::Builder;
+use super::concatenate::{Concatenated, concatenated};
 use super::partition::Interval;
 use super::scope::Scope;
 use super::symbols::Symbols;
 use super::value::Vals;
 use super::{Lowered, Lowerer};
 use crate::cin::{Kernel, KernelKind, Program, Root};
-use crate::plan::{self, CutBy, Join, NotCut, Partition, Plan};
+use crate::plan::{self, CutBy, Join, NotCut, Output, Partition, Plan};
 use std::cell::RefCell;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
@@ -72,9 +73,8 @@ fn lowered(program: &Program, kernel: &Kernel, plan: &Plan, name: &str) -> Lower
 /// Why parts run one after the other.
 fn on_one(partition: &Partition) -> Option<&'static str> {
     match partition.join {
-        Join::Concatenate => Some("how long the entries of a part are is known once it is done"),
         Join::Pack { .. } => Some("entries of parts would be sorted, and packed, together"),
-        Join::Shared { .. } | Join::Combine(_) | Join::Overlap { .. } => None,
+        Join::Concatenate | Join::Shared { .. } | Join::Combine(_) | Join::Overlap { .. } => None,
     }
 }
 
@@ -151,10 +151,14 @@ impl<'p> Parts<'p> {
     }
 
     /// All parts, with the code of one.
-    pub(super) fn run(self, cx: &mut Symbols<'_>, code: Vec<Stmt>) -> Vec<Stmt> {
+    pub(super) fn run(self, cx: &mut Symbols<'_>, output: &Output, code: Vec<Stmt>) -> Vec<Stmt> {
         let mut own = self.bounds(cx);
         let mut stmts = vec![];
         let outer = std::mem::take(&mut cx.prologue);
+        // Sizes are known before all parts, and needed behind them.
+        let (sizes, code): (Vec<Stmt>, _) = code
+            .into_iter()
+            .partition(|s| matches!(s, Stmt::Assign { var, .. } if is_size(cx, *var)));
         let joined = match self.partition.join {
             Join::Shared { initial } => {
                 let (vals, size) = (cx.result().vals, full_size(cx));
@@ -168,11 +172,18 @@ impl<'p> Parts<'p> {
                 let rows = Combined::rows(cx, &self, (op, initial), &mut own);
                 rows.joined(cx, &self, &mut own, code)
             }
-            Join::Concatenate | Join::Pack { .. } => unreachable!("these run on one thread"),
+            Join::Concatenate => {
+                let rows = self.interval().own_rows(cx, output);
+                let Concatenated { before, part, after } = concatenated(cx, rows, code);
+                stmts.extend(before);
+                own.extend(part);
+                after
+            }
+            Join::Pack { .. } => unreachable!("these run on one thread"),
         };
         let room = std::mem::replace(&mut cx.prologue, outer);
         let all = on_threads(self.part, Expr::Var(self.parts), own);
-        [self.before, room, stmts, vec![all], joined].concat()
+        [self.before, sizes, room, stmts, vec![all], joined].concat()
     }
 
     /// What gives a part its interval.
@@ -198,6 +209,14 @@ impl<'p> Parts<'p> {
         }
         stmts
     }
+}
+
+/// Whether a variable is a dimension, or the least coordinate or the size of a level of the result.
+fn is_size(cx: &Symbols<'_>, var: Var) -> bool {
+    let levels = cx.tensors.get(&cx.kernel.result).into_iter().flat_map(|result| &result.levels);
+    let of_levels = levels.flat_map(|level| [&level.least, &level.size]);
+    let mut all = cx.dims.values().map(|dim| Expr::Var(*dim)).chain(of_levels.cloned());
+    all.any(|size| size == Expr::Var(var))
 }
 
 /// A loop whose iterations threads take.
@@ -443,7 +462,7 @@ impl Lowerer<'_> {
     /// The code of a kernel: of all its parts where it runs them itself.
     pub(super) fn in_own_parts(&mut self, code: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
         match self.parts.take() {
-            Some(parts) => parts.run(&mut self.cx, code),
+            Some(parts) => parts.run(&mut self.cx, &self.plan.output, code),
             None => code,
         }
     }

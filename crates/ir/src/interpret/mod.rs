@@ -173,6 +173,7 @@ impl<'f> Machine<'f> {
                 let branch = if self.truth(cond)? { then } else { otherwise };
                 return self.block(branch);
             }
+            Stmt::InOrder { body } => return self.in_order(body),
             Stmt::Reserve { array, len } => {
                 let len = self.index(len)?;
                 if !self.memory.reserve(*array, len) {
@@ -246,6 +247,13 @@ impl<'f> Machine<'f> {
         self.races.leave();
         own.iter().chain([&var]).for_each(|v| self.vars[v.index()].clear());
         Ok(Flow::Next)
+    }
+
+    fn in_order(&mut self, body: &'f [Stmt]) -> Result<Flow, Fault> {
+        self.races.in_order = true;
+        let flow = self.block(body);
+        self.races.in_order = false;
+        flow
     }
 
     /// Stores the lanes of a value, one element each.

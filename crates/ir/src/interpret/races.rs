@@ -20,6 +20,8 @@ pub(super) enum Use {
     Load,
     Store,
     Update,
+    /// Whatever iterations do one after another.
+    InOrder,
 }
 
 /// The parallel loops around, outermost first.
@@ -27,6 +29,8 @@ pub(super) struct Races {
     loops: Vec<Loop>,
     /// Local arrays, and how many of the loops around have one in each iteration.
     own: BTreeMap<Array, usize>,
+    /// Whether iterations do one after another what is done now.
+    pub(super) in_order: bool,
 }
 
 /// A parallel loop while it runs.
@@ -50,7 +54,7 @@ impl Races {
             true => locals.map(own).collect(),
             false => BTreeMap::new(),
         };
-        Races { loops: vec![], own }
+        Races { loops: vec![], own, in_order: false }
     }
 
     /// A loop begins.
@@ -81,6 +85,7 @@ impl Races {
         if self.loops.is_empty() || function.arrays[array].role == ArrayRole::Input {
             return Ok(());
         }
+        let used = if self.in_order { Use::InOrder } else { used };
         let own = self.own.get(&array).copied().unwrap_or(0);
         for outer in self.loops.iter_mut().skip(own) {
             let own = Some(outer.iteration);

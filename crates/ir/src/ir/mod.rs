@@ -43,7 +43,8 @@
 //! element but by [`Stmt::Update`], nor read what others store. A processor runs them in order; a
 //! GPU combines values of threads in pairs, so its floats may differ in the last bits. Loops over
 //! warps are in loops over blocks, those over threads in either, and none in another of its unit;
-//! a loop over cores, the threads of a processor, is in none and holds none.
+//! a loop over cores, the threads of a processor, is in none and holds none. What its iterations do in order
+//! ([`Stmt::InOrder`]) may read and store what earlier ones did there.
 //!
 //! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
 //! [`Status`]; what was computed is void.
@@ -256,6 +257,11 @@ pub enum Stmt {
         /// Whether so much is read before it that it is to wait in the second level of cache.
         far: bool,
     },
+    /// Inside of a loop over cores, outside of other statements: what iterations do one after another, in their order.
+    InOrder {
+        /// What they do.
+        body: Vec<Stmt>,
+    },
     /// Ends the call with a status.
     Fail(Status),
     /// A remark for the reader.
@@ -392,6 +398,7 @@ impl Stmt {
             Stmt::Prefetch { array, index, far } => {
                 Stmt::Prefetch { array, index: expr(index), far }
             }
+            Stmt::InOrder { body } => Stmt::InOrder { body: block(body) },
             Stmt::Fail(_) | Stmt::Comment(_) => self,
         }
     }
@@ -410,7 +417,7 @@ impl Stmt {
             | Stmt::Parallel { lo: a, hi: b, .. }
             | Stmt::Sort { lo: a, hi: b, .. } => [Some(a), Some(b), None],
             Stmt::Fill { lo, hi, value, .. } => [Some(lo), Some(hi), Some(value)],
-            Stmt::Fail(_) | Stmt::Comment(_) => [None, None, None],
+            Stmt::InOrder { .. } | Stmt::Fail(_) | Stmt::Comment(_) => [None, None, None],
         };
         exprs.into_iter().flatten()
     }
@@ -428,18 +435,21 @@ impl Stmt {
             | Stmt::Fill { array, .. }
             | Stmt::Prefetch { array, .. } => (vec![], vec![*array]),
             Stmt::Sort { keys, carried, .. } => (vec![], [&keys[..], carried].concat()),
-            Stmt::While { .. } | Stmt::If { .. } | Stmt::Fail(_) | Stmt::Comment(_) => {
-                (vec![], vec![])
-            }
+            Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::InOrder { .. }
+            | Stmt::Fail(_)
+            | Stmt::Comment(_) => (vec![], vec![]),
         }
     }
 
     /// The blocks nested directly in the statement.
     pub fn blocks(&self) -> impl Iterator<Item = &[Stmt]> {
         let blocks: [Option<&[Stmt]>; 2] = match self {
-            Stmt::For { body, .. } | Stmt::Parallel { body, .. } | Stmt::While { body, .. } => {
-                [Some(body), None]
-            }
+            Stmt::For { body, .. }
+            | Stmt::Parallel { body, .. }
+            | Stmt::While { body, .. }
+            | Stmt::InOrder { body } => [Some(body), None],
             Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
             _ => [None, None],
         };

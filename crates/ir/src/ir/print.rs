@@ -88,31 +88,31 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
             let step = if *step == 1 { String::new() } else { format!(" step {step}") };
             let name = &function.vars[*var].name;
             writeln!(f, "for {name} in {}..{}{step} {{", e(lo), e(hi))?;
-            block(function, f, body, depth + 1)?;
-            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+            inner(function, f, body, depth)
         }
         Stmt::Parallel { unit, var, lo, hi, combined, body } => {
             let (name, with) = (&function.vars[*var].name, with(function, combined));
             writeln!(f, "for {name} in {}..{} on {}{with} {{", e(lo), e(hi), unit.name())?;
-            block(function, f, body, depth + 1)?;
-            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+            inner(function, f, body, depth)
         }
         Stmt::Update { array: a, index, op, value } => {
             writeln!(f, "update {}[{}] by {}: {}", array(*a), e(index), op.name(), e(value))
         }
+        Stmt::InOrder { body } => {
+            writeln!(f, "in order {{")?;
+            inner(function, f, body, depth)
+        }
         Stmt::While { cond, body } => {
             writeln!(f, "while {} {{", e(cond))?;
-            block(function, f, body, depth + 1)?;
-            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+            inner(function, f, body, depth)
         }
         Stmt::If { cond, then, otherwise } => {
             writeln!(f, "if {} {{", e(cond))?;
-            block(function, f, then, depth + 1)?;
             if !otherwise.is_empty() {
+                block(function, f, then, depth + 1)?;
                 writeln!(f, "{:width$}}} else {{", "", width = 2 * depth)?;
-                block(function, f, otherwise, depth + 1)?;
             }
-            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+            inner(function, f, if otherwise.is_empty() { then } else { otherwise }, depth)
         }
         Stmt::Reserve { array: a, len } => writeln!(f, "reserve {}, {}", array(*a), e(len)),
         Stmt::Fill { array: a, lo, hi, value } => {
@@ -132,6 +132,12 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
         Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
         Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
     }
+}
+
+/// A block in a statement, and its end.
+fn inner(function: &Function, f: &mut impl Write, body: &[Stmt], depth: usize) -> fmt::Result {
+    block(function, f, body, depth + 1)?;
+    writeln!(f, "{:width$}}}", "", width = 2 * depth)
 }
 
 /// What iterations combine: ` with s by sum`.

@@ -136,9 +136,11 @@ impl Needed {
             Stmt::Sort { keys, carried, .. } => {
                 keys.iter().chain(carried).any(|array| self.arrays.contains(array))
             }
-            Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } | Stmt::If { .. } => {
-                s.blocks().flatten().any(|inner| self.runs(inner))
-            }
+            Stmt::For { .. }
+            | Stmt::Parallel { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::InOrder { .. } => s.blocks().flatten().any(|inner| self.runs(inner)),
             Stmt::Fail(status) => *status != Status::IntegerOverflow,
             Stmt::Comment(_) => false,
         }

@@ -101,6 +101,7 @@ impl Writer<'_> {
                 self.nested(body, path, 0);
                 self.line("}");
             }
+            Stmt::InOrder { body } => self.in_order(body, path),
             Stmt::Update { array, index, op, value } => {
                 let old = build::load(*array, index.clone());
                 self.store(*array, index, &build::binary(on_numbers(*op), old, value.clone()));

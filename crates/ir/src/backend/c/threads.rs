@@ -11,7 +11,8 @@
 //!   if (status) goto done;
 //! ```
 //!
-//! All iterations run to their end or fail, so that the status does not depend on the threads.
+//! All iterations run to their end or fail, so that the status does not depend on the threads. What they do in order is
+//! an ordered region.
 
 use super::Writer;
 use super::types::element;
@@ -25,22 +26,22 @@ impl Writer<'_> {
     pub(super) fn on_threads(
         &mut self,
         (var, lo, hi): (Var, &Expr, &Expr),
-        body: &[Stmt],
+        stmts: &[Stmt],
         path: &mut [usize],
     ) {
         let end = self.names.var(var).end.clone();
         let before = std::mem::take(&mut self.text);
         let failed = std::mem::take(&mut self.fails);
-        self.for_loop(var, (lo, ""), hi, "1", body);
-        let own = self.own_arrays(body);
+        self.for_loop(var, (lo, ""), hi, "1", stmts);
+        let own = self.own_arrays(stmts);
         self.indent += 1;
         own.iter().for_each(|array| self.declare_array(*array));
         self.indent -= 1;
         self.part = Some(end.clone());
-        self.nested(body, path, 0);
+        self.nested(stmts, path, 0);
         self.part = None;
         let fails = std::mem::replace(&mut self.fails, failed);
-        if fails {
+        if self.text.contains(&format!("goto {end};")) {
             self.line(&format!("{end}:;"));
         }
         self.indent += 1;
@@ -55,13 +56,30 @@ impl Writer<'_> {
         self.line("}");
         let body = std::mem::replace(&mut self.text, before);
         let status = if fails { " reduction(max : status)" } else { "" };
+        let is_ordered = stmts.iter().any(|s| matches!(s, Stmt::InOrder { .. }));
+        let ordered = if is_ordered { " ordered" } else { "" };
         self.text += &format!(
-            "#ifdef _OPENMP\n#pragma omp parallel for schedule(dynamic, 1){status}\n#endif\n{body}"
+            "#ifdef _OPENMP\n#pragma omp parallel for schedule(dynamic, 1){ordered}{status}\n#endif\n{body}"
         );
         if fails {
             self.fails = true;
             self.line("if (status) goto done;");
         }
+    }
+
+    /// What iterations do one after another: where that fails, it ends.
+    pub(super) fn in_order(&mut self, body: &[Stmt], path: &mut [usize]) {
+        self.text += "#ifdef _OPENMP\n#pragma omp ordered\n#endif\n";
+        self.line("{");
+        let outer = self.part.take();
+        let end = outer.as_ref().map(|end| format!("{end}_in_order"));
+        self.part.clone_from(&end);
+        self.nested(body, path, 0);
+        if let Some(end) = end.filter(|end| self.text.contains(&format!("goto {end};"))) {
+            self.line(&format!("{end}:;"));
+        }
+        self.part = outer;
+        self.line("}");
     }
 
     /// The arrays that an iteration with this body has for itself.

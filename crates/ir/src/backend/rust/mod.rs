@@ -192,6 +192,11 @@ impl RustWriter<'_> {
             }
             Stmt::For { var, lo, hi, step, body } => self.for_loop(*var, lo, hi, *step, body),
             Stmt::Parallel { var, lo, hi, body, .. } => self.for_loop(*var, lo, hi, 1, body),
+            Stmt::InOrder { body } => {
+                self.line("{");
+                self.nested(body);
+                self.line("}");
+            }
             Stmt::While { cond, body } => {
                 let head = format!("while {} {{", self.bare(cond));
                 self.line(&head);

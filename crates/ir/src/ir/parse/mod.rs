@@ -357,6 +357,9 @@ impl<'t> Parser<'t> {
             return self.for_loop();
         } else if self.takes("while") {
             return Ok(Stmt::While { cond: self.expr()?, body: self.inner_block()? });
+        } else if self.takes("in") {
+            self.take("order")?;
+            return Ok(Stmt::InOrder { body: self.inner_block()? });
         } else if self.takes("if") {
             let (cond, then) = (self.expr()?, self.inner_block()?);
             let otherwise = if self.takes("else") { self.inner_block()? } else { vec![] };

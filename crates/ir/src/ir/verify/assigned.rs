@@ -54,6 +54,7 @@ fn stmt(function: &Function, s: &Stmt, known: Known) -> Result<Known, Broken> {
             let then = block(function, then, known.clone())?;
             meet(then, block(function, otherwise, known)?)
         }
+        Stmt::InOrder { body } => block(function, body, known)?,
         Stmt::Fail(_) => None,
         _ => known,
     })

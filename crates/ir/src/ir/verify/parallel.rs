@@ -14,7 +14,15 @@ pub(super) fn check(function: &Function) -> Checked {
 fn block(function: &Function, stmts: &[Stmt], around: Option<Unit>) -> Checked {
     stmts.iter().try_for_each(|s| {
         let inside = stmt(function, s, around).map_err(|broken| broken.at(function, s))?;
-        s.blocks().try_for_each(|b| block(function, b, inside))
+        let is_loop = matches!(s, Stmt::Parallel { unit: Unit::Core, .. });
+        let ordered = |s: &Stmt| matches!(s, Stmt::InOrder { .. });
+        s.blocks().try_for_each(|b| {
+            let all = b.iter().filter(|s| ordered(s)).count();
+            let fits = all == 0 || (is_loop && all == 1);
+            check_that(fits, "parallel", || "in order outside of a loop over cores".to_owned())
+                .map_err(|broken| broken.at(function, s))?;
+            block(function, b, inside)
+        })
     })
 }
 

@@ -61,7 +61,7 @@ fn stmt(function: &Function, s: &Stmt) -> Checked {
             sort(function, keys, carried)
         }
         Stmt::Prefetch { index: at, .. } => index(function, at),
-        Stmt::Fail(_) => Ok(()),
+        Stmt::InOrder { .. } | Stmt::Fail(_) => Ok(()),
         Stmt::Comment(text) => {
             let lines = || format!("the comment {text:?} has several lines");
             check(!text.contains('\n'), "names", lines)

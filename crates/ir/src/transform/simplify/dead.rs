@@ -50,6 +50,7 @@ impl Live {
                     combined.iter().for_each(|c| self.set(c.var, true));
                 }
                 Stmt::While { body, .. } => self.again(body),
+                Stmt::InOrder { body } => self.before(body),
                 Stmt::If { then, otherwise, .. } => {
                     let mut other = self.clone();
                     self.before(then);
@@ -124,6 +125,7 @@ impl Dead {
                 (!then.is_empty() || !otherwise.is_empty()).then_some(())?;
                 Stmt::If { cond, then, otherwise }
             }
+            Stmt::InOrder { body } => Stmt::InOrder { body: self.block(body, live) },
             Stmt::Fail(status) => {
                 live.0.fill(false);
                 Stmt::Fail(status)

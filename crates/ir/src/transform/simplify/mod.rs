@@ -125,6 +125,7 @@ impl Forward<'_> {
                 out.push(Stmt::While { cond, body });
             }
             Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise, out),
+            Stmt::InOrder { body } => out.push(Stmt::InOrder { body: self.block(body) }),
             Stmt::Store { array, index, value } => {
                 let (index, value) = (self.expr(index), self.whole(value));
                 out.push(Stmt::Store { array, index, value });
