@@ -126,10 +126,13 @@ pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Opt
 }
 
 fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
-    let Expr::Reduce { op: ReduceOp::Add, body, .. } = &task.value else { return None };
+    let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
     let mut accesses = vec![];
     let format = &cx.program.storage(task.result).format;
     let is_product = flatten(body, &mut accesses);
+    // A variable that no factor has counts terms, and needs a loop around all of them.
+    let has = |v: &IndexVar| accesses.iter().any(|a| a.indices.contains(v));
+    let is_product = is_product && vars.iter().all(has);
     let plain = |a: &&Access| cx.program.storage(a.tensor).format.is_plain();
     let fits = format.is_plain();
     let appended = cx.program.listed_levels(task.result);
