@@ -126,7 +126,7 @@ impl<'p> Parts<'p> {
         };
         let (begin, end) = (cx.temp_of(index, "_begin"), cx.temp_of(index, "_end"));
         let (part, parts) = (cx.temp("part"), cx.temp("parts"));
-        // The sizes of the result's levels are needed in front of all parts.
+        // The sizes of the result's levels are needed in front of all parts, and behind them.
         cx.result();
         let size = cx.temp_of(index, "_count");
         let count = Expr::Var(size);
@@ -155,10 +155,6 @@ impl<'p> Parts<'p> {
         let mut own = self.bounds(cx);
         let mut stmts = vec![];
         let outer = std::mem::take(&mut cx.prologue);
-        // Sizes are known before all parts, and needed behind them.
-        let (sizes, code): (Vec<Stmt>, _) = code
-            .into_iter()
-            .partition(|s| matches!(s, Stmt::Assign { var, .. } if is_size(cx, *var)));
         let joined = match self.partition.join {
             Join::Shared { initial } => {
                 let (vals, size) = (cx.result().vals, full_size(cx));
@@ -183,7 +179,7 @@ impl<'p> Parts<'p> {
         };
         let room = std::mem::replace(&mut cx.prologue, outer);
         let all = on_threads(self.part, Expr::Var(self.parts), own);
-        [self.before, sizes, room, stmts, vec![all], joined].concat()
+        [self.before, room, stmts, vec![all], joined].concat()
     }
 
     /// What gives a part its interval.
@@ -209,14 +205,6 @@ impl<'p> Parts<'p> {
         }
         stmts
     }
-}
-
-/// Whether a variable is a dimension, or the least coordinate or the size of a level of the result.
-fn is_size(cx: &Symbols<'_>, var: Var) -> bool {
-    let levels = cx.tensors.get(&cx.kernel.result).into_iter().flat_map(|result| &result.levels);
-    let of_levels = levels.flat_map(|level| [&level.least, &level.size]);
-    let mut all = cx.dims.values().map(|dim| Expr::Var(*dim)).chain(of_levels.cloned());
-    all.any(|size| size == Expr::Var(var))
 }
 
 /// A loop whose iterations threads take.
