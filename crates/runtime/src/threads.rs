@@ -4,6 +4,7 @@ use std::env::VarError;
 use std::io::ErrorKind;
 use std::sync::{Once, mpsc};
 use std::thread;
+use std::time::Duration;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// The variable of the environment that gives the number of threads.
@@ -61,6 +62,20 @@ fn start_pool(wanted: usize) {
 fn wrong(text: &str) -> Diagnostic {
     Diagnostic::new(Code::InvalidOption, format!("{text} is not a number of threads"))
         .help(format!("give a number from 1 to {MOST}"))
+}
+
+/// The processor time of the calling thread, where the system tells it: what others on the machine do is no part of it.
+pub fn time() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the address is that of a time of our own.
+        let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut now) };
+        let (seconds, rest) = (u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
+        (failed == 0).then(|| Duration::new(seconds, rest))
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 /// How many threads compute.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 use tamis::explain::{Explanation, Stage};
-use tamis::{Diagnostic, Options};
+use tamis::{Diagnostic, Options, threads};
 
 /// The longest text.
 const LONGEST: usize = 64 << 10;
@@ -50,13 +50,13 @@ impl fmt::Display for Hostile {
 /// Compiles a program to the imperative form and to machine code: the outcome, and the processor time
 /// that took.
 pub fn compile(program: &Hostile) -> (Outcome, Duration) {
-    let (wall, cpu) = (Instant::now(), thread_time());
+    let (wall, cpu) = (Instant::now(), threads::time());
     let outcome = match std::panic::catch_unwind(|| attempt(program)) {
         Ok(Ok(())) => Outcome::Compiled,
         Ok(Err(diagnostic)) => Outcome::Refused(Box::new(diagnostic)),
         Err(_) => Outcome::Panicked,
     };
-    let cpu = thread_time().zip(cpu).map(|(after, before)| after.saturating_sub(before));
+    let cpu = threads::time().zip(cpu).map(|(after, before)| after.saturating_sub(before));
     (outcome, cpu.unwrap_or_else(|| wall.elapsed()))
 }
 
@@ -71,12 +71,6 @@ fn attempt(hostile: &Hostile) -> Result<(), Diagnostic> {
     let options = Options { schedule, ..Options::default() };
     let explanation = Explanation::of(&program, &formats, &options)?;
     explanation.stage(Stage::Asm).map(drop)
-}
-
-/// The processor time of this thread, where the system tells it.
-fn thread_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// A random program.

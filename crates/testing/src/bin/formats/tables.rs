@@ -1,7 +1,8 @@
-//! The tables.
+//! The tables of formats.
 
-use crate::clock;
+use crate::expressions::{fused, split};
 use crate::matrices::{Matrix, storage, stored};
+use crate::{clock, clock_each};
 use std::collections::BTreeMap;
 use tamis::{Backend, Diagnostic, Kernel, Options, Tensor, format};
 
@@ -28,6 +29,8 @@ const FORMATS: [&str; 14] = [
 pub struct Bench {
     /// How often what is slow runs.
     pub runs: usize,
+    /// How many random programs.
+    pub programs: usize,
     /// The most bytes of one tensor.
     pub most: u64,
 }
@@ -35,8 +38,13 @@ pub struct Bench {
 type Table = fn(Bench, &Matrix) -> Result<(), Diagnostic>;
 
 /// Every table by its name.
-pub const TABLES: [(&str, Table); 4] =
-    [("pairs", pairs), ("products", products), ("conversions", conversions), ("fused", fused)];
+pub const TABLES: [(&str, Table); 5] = [
+    ("pairs", pairs),
+    ("products", products),
+    ("conversions", conversions),
+    ("fused", fused),
+    ("split", split),
+];
 
 impl Bench {
     /// The matrix in each format in which it is not too large.
@@ -52,18 +60,29 @@ impl Bench {
     }
 
     /// How long a program takes, with results in formats.
-    fn time(
+    pub fn time(
         self,
         text: &str,
         operands: &[(&str, &Tensor)],
         results: &[(&str, &str)],
     ) -> Result<f64, Diagnostic> {
+        Ok(self.times(&[text], operands, results)?[0])
+    }
+
+    /// How long programs of the same operands take, in turn.
+    pub fn times(
+        self,
+        texts: &[&str],
+        operands: &[(&str, &Tensor)],
+        results: &[(&str, &str)],
+    ) -> Result<Vec<f64>, Diagnostic> {
         let spec =
             |(tensor, name): &(&str, &str)| Ok((tensor.to_string(), format::parse(name, Some(2))?));
         let results: Result<BTreeMap<_, _>, Diagnostic> = results.iter().map(spec).collect();
         let options = Options { results: results?, backend: Backend::Jit, ..Options::default() };
-        let kernel = Kernel::compile(text, operands, &options)?;
-        clock(self.runs, || kernel.run(operands).map(drop))
+        let compiled = texts.iter().map(|text| Kernel::compile(text, operands, &options));
+        let kernels = compiled.collect::<Result<Vec<_>, _>>()?;
+        clock_each(self.runs, kernels.len(), |k| kernels[k].run(operands).map(drop))
     }
 }
 
@@ -113,15 +132,14 @@ fn products(bench: Bench, matrix: &Matrix) -> Result<(), Diagnostic> {
 /// Conversions between all formats, against a copy of the larger tensor.
 fn conversions(bench: Bench, matrix: &Matrix) -> Result<(), Diagnostic> {
     let tensors = bench.in_formats(matrix)?;
-    let mut copies = vec![];
-    for (_, tensor) in &tensors {
-        // A tensor shares its arrays with its clones.
-        let bytes = vec![1u8; tensor.bytes()];
-        copies.push(clock(bench.runs, || {
+    // A tensor shares its arrays with its clones.
+    let copy = |bytes: usize| {
+        let bytes = vec![1u8; bytes];
+        clock(bench.runs, || {
             std::hint::black_box(bytes.clone());
             Ok(())
-        })?);
-    }
+        })
+    };
     let names: Vec<&str> = tensors.iter().map(|(name, _)| *name).collect();
     println!("| from, to | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
     let mut bars = Bars::default();
@@ -133,61 +151,33 @@ fn conversions(bench: Bench, matrix: &Matrix) -> Result<(), Diagnostic> {
                 continue;
             }
             let time = clock(bench.runs, || stored(tensor, other).map(drop))?;
-            let ratio = time / copies[from].max(copies[to]);
+            // Padding is stored elements, which the result has, too.
+            let ratio = time / copy(tensor.bytes().max(stored(tensor, other)?.bytes()))?;
             bars.add(ratio, format!("{name} to {other}"));
             print!(" {ratio:.1} |");
         }
         println!();
     }
-    let copies: Vec<String> = copies.iter().map(|ms| format!("{ms:.3}")).collect();
-    println!("| copy, ms | {} |", copies.join(" | "));
+    let copies = tensors.iter().map(|(_, tensor)| Ok(format!("{:.3}", copy(tensor.bytes())?)));
+    println!("| copy, ms | {} |", copies.collect::<Result<Vec<_>, Diagnostic>>()?.join(" | "));
     bars.print("largest 5x", 5.0);
-    Ok(())
-}
-
-/// Statements with several operands, whole and split.
-fn fused(bench: Bench, matrix: &Matrix) -> Result<(), Diagnostic> {
-    let mut named = vec![];
-    for (k, name) in ["B", "C", "D", "E"].into_iter().enumerate() {
-        named.push((name, matrix.moved(3 * k as u64)?.packed("csr")?));
-    }
-    let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
-    let programs = [
-        ("B(i,j) * C(i,j) + D(i,j)", "T(i,j) = B(i,j) * C(i,j); A(i,j) = T(i,j) + D(i,j)"),
-        ("B(i,j) + C(i,j) + D(i,j)", "T(i,j) = B(i,j) + C(i,j); A(i,j) = T(i,j) + D(i,j)"),
-        ("(B(i,j) + C(i,j)) * D(i,j)", "T(i,j) = B(i,j) + C(i,j); A(i,j) = T(i,j) * D(i,j)"),
-        (
-            "B(i,j) + C(i,j) + D(i,j) + E(i,j)",
-            "T(i,j) = B(i,j) + C(i,j); U(i,j) = D(i,j) + E(i,j); A(i,j) = T(i,j) + U(i,j)",
-        ),
-        (
-            "B(i,j) * C(i,j) + D(i,j) * E(i,j)",
-            "T(i,j) = B(i,j) * C(i,j); U(i,j) = D(i,j) * E(i,j); A(i,j) = T(i,j) + U(i,j)",
-        ),
-    ];
-    println!("| value | whole, ms | split, ms | split of whole |\n|---|---|---|---|");
-    for (value, split) in programs {
-        let of = if value.contains('E') { &operands[..] } else { &operands[..3] };
-        let whole = bench.time(&format!("A(i,j) = {value}"), of, &[("A", "csr")])?;
-        let apart = bench.time(split, of, &[("A", "csr")])?;
-        println!("| `{value}` | {whole:.2} | {apart:.2} | {:.2} |", apart / whole);
-    }
     Ok(())
 }
 
 /// Ratios that have a bar.
 #[derive(Default)]
-struct Bars {
+pub struct Bars {
     ratios: Vec<(f64, String)>,
 }
 
 impl Bars {
-    fn add(&mut self, ratio: f64, what: String) {
+    /// A ratio of what it is named.
+    pub fn add(&mut self, ratio: f64, what: String) {
         self.ratios.push((ratio, what));
     }
 
     /// The geometric mean, and what is above the bar, largest first.
-    fn print(mut self, bar: &str, most: f64) {
+    pub fn print(mut self, bar: &str, most: f64) {
         self.ratios.sort_by(|a, b| b.0.total_cmp(&a.0));
         let logs: f64 = self.ratios.iter().map(|(ratio, _)| ratio.ln()).sum();
         let mean = (logs / self.ratios.len().max(1) as f64).exp();
