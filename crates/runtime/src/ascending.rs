@@ -37,6 +37,8 @@ const COMPARED_PER_DIGIT: usize = 48;
 const LANES: usize = 16;
 /// The span of a list, per coordinate, up to which it is sorted as bits.
 const DENSE: u64 = 16;
+/// The same for ranks: a word for each coordinate.
+const RANKED_DENSE: u64 = 64;
 /// Words and coordinates that are held on the stack.
 const ON_STACK: usize = 256;
 
@@ -61,7 +63,7 @@ macro_rules! coordinates {
     )*};
 }
 
-coordinates!(u8, u8; u16, u16; i32, u32; i64, u64;);
+coordinates!(u8, u8; u16, u16; i32, u32; i64, u64; u64, u64;);
 
 /// Sorts a list. Without memory for digits it is sorted by comparing.
 pub(crate) fn sort<T: Coordinate>(list: &mut [T]) {
@@ -121,9 +123,90 @@ fn by_insertion<T: Coordinate>(list: &mut [T]) {
     }
 }
 
+/// The rank of each of some distinct coordinates, where it is found without sorting: those in a short span, as bits,
+/// and a few, by counting; says whether it is.
+pub(crate) fn ranks<T: Coordinate>(list: &[T], ranks: &mut [u32]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if processor::allows(Level::V3) {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { ranks_wide(list, ranks) };
+    }
+    ranks_of(list, ranks)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn ranks_wide<T: Coordinate>(list: &[T], ranks: &mut [u32]) -> bool {
+    ranks_of(list, ranks)
+}
+
+#[inline(always)]
+fn ranks_of<T: Coordinate>(list: &[T], ranks: &mut [u32]) -> bool {
+    let Some(&first) = list.first() else { return true };
+    let least = list.iter().copied().fold(first, T::min);
+    let span = list.iter().copied().fold(first, T::max).above(least);
+    if span / RANKED_DENSE <= list.len() as u64 {
+        let words = (span / 64 + 1) as usize;
+        return with_room(words, |words| ranks_as_bits(list, least, (words, ranks))) == Some(true);
+    }
+    if list.len() > COUNTED_UP_TO || span > i32::MAX as u64 {
+        return false;
+    }
+    let (mut keys, mut less) = ([0i32; COUNTED_UP_TO], [0i32; COUNTED_UP_TO]);
+    for (key, &c) in keys.iter_mut().zip(list) {
+        *key = c.above(least) as i32;
+    }
+    counted(&keys, list.len(), &mut less);
+    for (rank, &less) in ranks.iter_mut().zip(&less) {
+        *rank = less as u32;
+    }
+    let sum: usize = ranks.iter().map(|&rank| rank as usize).sum();
+    sum == list.len() * (list.len() - 1) / 2
+}
+
+/// The ranks of distinct coordinates as bits; no, if one is repeated.
+#[inline(always)]
+fn ranks_as_bits<T: Coordinate>(
+    list: &[T],
+    least: T,
+    (words, ranks): (&mut [Word], &mut [u32]),
+) -> bool {
+    let mut repeated = 0;
+    for &c in list {
+        let distance = c.above(least);
+        let (word, bit) = (&mut words[(distance / 64) as usize].bits, 1 << (distance % 64));
+        repeated |= *word & bit;
+        *word |= bit;
+    }
+    if repeated != 0 {
+        return false;
+    }
+    let mut before = 0;
+    for word in &mut *words {
+        word.before = before;
+        before += word.bits.count_ones();
+    }
+    for (rank, &c) in ranks.iter_mut().zip(list) {
+        let distance = c.above(least);
+        let word = words[(distance / 64) as usize];
+        *rank = word.before + (word.bits & ((1 << (distance % 64)) - 1)).count_ones();
+    }
+    true
+}
+
+/// Coordinates as bits, and how many lie in the words before.
+#[derive(Clone, Copy, Default)]
+struct Word {
+    bits: u64,
+    before: u32,
+}
+
 /// Calls `f` with so many zeros; `None` without memory for them.
 #[inline(always)]
-fn with_room<T: Copy + Default, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> Option<R> {
+pub(crate) fn with_room<T: Copy + Default, R>(
+    len: usize,
+    f: impl FnOnce(&mut [T]) -> R,
+) -> Option<R> {
     let mut few = [T::default(); ON_STACK];
     if let Some(few) = few.get_mut(..len) {
         return Some(f(few));
@@ -272,6 +355,14 @@ mod tests {
         let mut found = list.to_vec();
         sort(&mut found);
         assert_eq!(found, expected, "{list:?}");
+        let mut by_rank = vec![0; list.len()];
+        if ranks(list, &mut by_rank) {
+            let placed = list.iter().zip(&by_rank).map(|(c, &rank)| (rank as usize, *c));
+            let expected: Vec<(usize, T)> = expected.into_iter().enumerate().collect();
+            let mut placed: Vec<(usize, T)> = placed.collect();
+            placed.sort_unstable();
+            assert_eq!(placed, expected, "{list:?}");
+        }
     }
 
     /// Lists of every length in question, over spans from dense to wide, with and without repetitions.

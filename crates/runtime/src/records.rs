@@ -2,15 +2,18 @@
 //!
 //! The keys of a record are packed into 64 bits where they fit, next to what travels along: the
 //! element itself if only one array does, else the record's index. Kernels sort a short list per
-//! row as often as one long list, so short ones take no memory but the stack.
+//! row as often as one long list, so short ones take no memory but the stack: of distinct keys in a short span, and
+//! of a few, each gets its rank by itself, and every array is written once.
 
-use crate::ascending::{self, Coordinate};
+use crate::ascending::{self, Coordinate, with_room};
 use crate::budget;
 use crate::radix::{Record, Workers, sorted};
 use tamis_ir::diagnostic::Diagnostic;
 
 /// Up to this length records are sorted on the stack.
 const STACK_UP_TO: usize = 64;
+/// Up to this length records are put at their ranks, where these are found.
+const RANKED_UP_TO: usize = 1 << 16;
 
 /// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
 ///
@@ -44,6 +47,9 @@ pub unsafe fn sort_records(
     // SAFETY: the columns start at `lo`, and the caller promises `len` elements from there on.
     unsafe {
         if in_order(keys, len) {
+            return Ok(());
+        }
+        if len <= RANKED_UP_TO && by_ranks(keys, carried, len) {
             return Ok(());
         }
         let keys: &Vec<Key> = &keys.iter().map(|key| key.above_least(len)).collect();
@@ -180,6 +186,31 @@ impl Column {
         }
     }
 
+    /// Moves each element to its rank, with room for the old ones.
+    ///
+    /// # Safety
+    /// So many elements are readable and writable, and ranks are below their number.
+    unsafe fn ranked(self, ranks: &[u32], old: &mut [u64]) {
+        /// # Safety
+        /// As its caller.
+        unsafe fn go<T: Bits>(address: u64, ranks: &[u32], old: &[u64]) {
+            for (&rank, &x) in ranks.iter().zip(old) {
+                // SAFETY: the caller promises so.
+                unsafe { *(address as *mut T).add(rank as usize) = T::put(x) };
+            }
+        }
+        // SAFETY: forwarded.
+        unsafe {
+            self.read(ranks.len(), |k, x| old[k] = x);
+            match self.size {
+                1 => go::<u8>(self.address, ranks, old),
+                2 => go::<u16>(self.address, ranks, old),
+                4 => go::<u32>(self.address, ranks, old),
+                _ => go::<u64>(self.address, ranks, old),
+            }
+        }
+    }
+
     /// # Safety
     /// So many elements are readable and writable.
     unsafe fn reorder(self, len: usize, from: impl Fn(usize) -> usize) {
@@ -237,9 +268,66 @@ impl Key {
 /// # Safety
 /// So many elements of the keys are readable.
 unsafe fn in_order(keys: &[Key], len: usize) -> bool {
+    if let [key] = keys {
+        let (mut before, mut ascends) = (i64::MIN, true);
+        // SAFETY: forwarded.
+        unsafe {
+            key.column.read(len, |_, x| {
+                let x = key.signed(x);
+                ascends &= before <= x;
+                before = x;
+            });
+        }
+        return ascends;
+    }
     // SAFETY: forwarded.
     let key = |k: usize| keys.iter().map(move |key| unsafe { key.get(k) } as i64);
     (1..len).all(|k| key(k - 1).le(key(k)))
+}
+
+/// Moves each record to its rank, if keys are distinct and ranks are found without sorting; says whether it did.
+///
+/// # Safety
+/// So many elements of each column are readable and writable.
+unsafe fn by_ranks(keys: &[Key], carried: &[Column], len: usize) -> bool {
+    let moved = |ranks: &mut [u32]| {
+        let found = with_room(len, |room: &mut [u64]| {
+            // SAFETY: forwarded.
+            if !unsafe { pack(keys, room) } || !ascending::ranks(room, ranks) {
+                return false;
+            }
+            let columns = keys.iter().map(|key| &key.column).chain(carried);
+            // SAFETY: forwarded; a rank is the number of lesser records.
+            columns.for_each(|column| unsafe { column.ranked(ranks, room) });
+            true
+        });
+        found == Some(true)
+    };
+    with_room(len, moved) == Some(true)
+}
+
+/// The keys of each record as one number that sorts as they do; whether they fit.
+///
+/// # Safety
+/// So many elements of each key are readable.
+unsafe fn pack(keys: &[Key], packed: &mut [u64]) -> bool {
+    let mut width = 0;
+    for key in keys {
+        // SAFETY: forwarded.
+        unsafe {
+            let key = key.above_least(packed.len());
+            let bits = 64 - key.largest(packed.len()).leading_zeros();
+            width += bits;
+            if width > 63 {
+                return false;
+            }
+            key.column.read(packed.len(), |k, x| {
+                let above = key.signed(x).wrapping_sub(key.least) as u64;
+                packed[k] = packed[k] << bits | above;
+            });
+        }
+    }
+    true
 }
 
 /// The keys of a record as one number, each in so many bits, and what travels along.
@@ -317,6 +405,15 @@ mod tests {
                     let mut expected: Vec<(i32, i64, u64)> =
                         (0..len).map(|k| (near[k], far[k], order[k])).collect();
                     expected.sort_by_key(|record| (record.0, record.1));
+                    let (mut one, mut with) = (far.clone(), order.clone());
+                    let mut alone: Vec<(i64, u64)> =
+                        far.iter().copied().zip(order.iter().copied()).collect();
+                    alone.sort_by_key(|record| record.0);
+                    let arrays = [[one.as_mut_ptr() as u64, 8], [with.as_mut_ptr() as u64, 8]];
+                    // SAFETY: the arrays have so many elements.
+                    unsafe { sort_records(&arrays, 1, 0, len) }.unwrap();
+                    let found = one.into_iter().zip(with);
+                    assert!(found.eq(alone), "{len} of one key, {span} from {below} below 0");
                     let (mut a, mut b, mut c) = (near, far, order);
                     let arrays = [
                         [a.as_mut_ptr() as u64, 4],
