@@ -14,7 +14,7 @@ use tamis_core::notation::Expr;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, Mode, TensorId};
 use tamis_runtime::budget;
-use tamis_runtime::{Coordinates, Tensor, Values};
+use tamis_runtime::{Coordinates, Tensor, Values, longest_row};
 
 /// From so many bytes on a tensor is looked at before it is stored.
 const LARGE: u64 = 1 << 30;
@@ -35,7 +35,11 @@ pub(crate) fn refuse_copy(
     let Some((from, modes)) = copied(&kernel.body) else { return Ok(()) };
     let Some(source) = value(from)? else { return Ok(()) };
     let dims: Vec<u64> = modes.iter().map(|&mode| source.dims()[mode]).collect();
-    if !is_possible(&dims, source.vals().len(), &target.storage) {
+    let entries = source.vals().len();
+    let slots = |mode: Mode| row_length(&source, modes[mode.index()]).unwrap_or(u64::MAX);
+    if !is_possible(&dims, entries, &target.storage, &|_| u64::MAX)
+        || !is_possible(&dims, entries, &target.storage, &slots)
+    {
         return Ok(());
     }
     let (_, mut crds, vals) = places(&source)?.into_parts();
@@ -58,17 +62,37 @@ fn copied(body: &Stmt) -> Option<(TensorId, Vec<usize>)> {
     }
 }
 
-/// Whether entries could take up far more memory than they need, by their number alone: slots for
-/// every row where one is long, or a diagonal for every entry.
-fn is_possible(dims: &[u64], entries: usize, storage: &Storage) -> bool {
+/// Whether entries could take up far more memory than they need, by their number and the most in a row: slots for
+/// every row where one is long, at most one for each combination of the other coordinates, or a diagonal for every
+/// entry.
+fn is_possible(
+    dims: &[u64],
+    entries: usize,
+    storage: &Storage,
+    longest: &dyn Fn(Mode) -> u64,
+) -> bool {
     let levels = storage.format.levels();
     let entries = entries as u64;
     let headers = storage.format.headers(dims, &|_| entries);
-    let places = levels.iter().zip(headers).map(|(level, header)| match level.map.spreads() {
-        true => header.size.min(entries),
-        false => own(level, header.size),
+    let others = |mode: Mode| {
+        let others = dims.iter().enumerate().filter(|(k, _)| *k != mode.index());
+        others.map(|(_, dim)| *dim).fold(1, u64::saturating_mul)
+    };
+    let places = levels.iter().zip(headers).map(|(level, header)| match level.map {
+        LevelMap::Slot(mode) => entries.min(others(mode)).min(longest(mode)),
+        map if map.spreads() => header.size.min(entries),
+        _ => own(level, header.size),
     });
     places.fold(8, u64::saturating_mul) > LARGE
+}
+
+/// The most entries at one coordinate of a mode, where positions tell.
+fn row_length(tensor: &Tensor, mode: usize) -> Option<u64> {
+    let format = &tensor.storage().format;
+    let levels = format.levels();
+    let rows = levels.len() == 2 && levels[0].kind == DENSE && levels[1].kind == COMPRESSED;
+    let is_first = levels.first()?.map.modes().iter().any(|m| m.index() == mode);
+    (rows && format.is_basic() && is_first).then(|| longest_row(tensor))
 }
 
 /// Refuses to store entries, whose coordinates lie inside the tensor, in many times the memory that
