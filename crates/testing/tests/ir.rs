@@ -14,7 +14,7 @@ use tamis_testing::{filetest, generate};
 const BACKENDS: [Backend; 3] = [Backend::Interpreter, Backend::Jit, Backend::C];
 
 /// Passes that must leave every bit and may only save work.
-const SAVING: [&str; 2] = ["simplify", "hoist-invariants"];
+const SAVING: [&str; 3] = ["forward-stores", "simplify", "hoist-invariants"];
 
 /// The programs of the gallery, and random ones that are valid.
 fn programs() -> Vec<(Case, Functions)> {

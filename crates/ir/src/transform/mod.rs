@@ -31,6 +31,7 @@ use loops::unroll::unroll;
 use loops::unswitch::unswitch;
 use memory::nontemporal::nontemporal;
 use memory::prefetch::prefetch;
+use registers::forward_stores::forward_stores;
 use registers::promote_elements::promote_elements;
 use registers::promote_rows::promote_rows;
 use simplify::simplify;
@@ -73,7 +74,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 23] = [
+pub const PASSES: [(&str, Pass); 24] = [
     ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
@@ -95,6 +96,7 @@ pub const PASSES: [(&str, Pass); 23] = [
     ("prefetch", prefetch),
     ("unroll-and-jam", unroll_and_jam),
     ("unroll-twice", unroll_twice),
+    ("forward-stores", |f, _| forward_stores(f)),
     ("simplify", |f, _| simplify(f)),
     ("hoist-invariants", hoist_invariants),
 ];
