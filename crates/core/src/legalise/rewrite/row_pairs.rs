@@ -1,4 +1,4 @@
-//! Rows of several operands of which some meet and others join are merged two at a time.
+//! Rows of several operands are merged two at a time, where that costs less.
 //!
 //! ```text
 //! A(i,j) = B(i,j) * C(i,j) + D(i,j)        B, C, D: csr
@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The cost rule: a merge of two operands has no unpredictable branch for each coordinate, one of more has several
-//! and took 1.2 to 2.5 times as long. What an operand with far fewer entries decides is not worth computing whole. Sums of
-//! rows stay, since their temporaries would be as large as they are.
+//! and took 1.2 to 2.5 times as long. What an operand with far fewer entries decides is not worth computing whole.
+//! Where all join, as in sums, temporaries are nearly as large as the result: a few are worth that where rows are known to be long;
+//! for many a register or a workspace is better, see [`super::nary_sum`].
 
 use super::row_workspaces::has_reduction;
 use super::temporaries::replaced;
@@ -21,9 +22,13 @@ use tamis_ir::ids::IndexVar;
 
 /// A part that is merged apart walks at most so many times the entries of an operand that decides where it is needed.
 const FEW_DECIDED: u64 = 4;
+/// Rows that join take longer to merge than to begin if they have at least so many entries.
+const LONG_ROW: f64 = 5.0;
+/// At most so many operands that join are merged two at a time, since each merge walks all that came before.
+const MOST_JOINED: u32 = 6;
 
 impl Legaliser<'_> {
-    /// A value of rows in which some operands meet and others join, with two at a time in a temporary.
+    /// A value of rows of which at least three are merged, with two at a time in a temporary, where that costs less.
     pub(super) fn merged_in_pairs(
         &mut self,
         value: Expr,
@@ -47,7 +52,8 @@ impl Legaliser<'_> {
     }
 }
 
-/// Whether three operands or more, all of one sparse level over the same variables, meet and join in one loop.
+/// Whether three operands or more, all of one sparse level over the same variables, meet and join in one loop, or
+/// join in long rows.
 fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
     let accesses = value.accesses();
     let listing: Vec<&&Access> = accesses.iter().filter(|a| !cx.is_full(a)).collect();
@@ -58,26 +64,36 @@ fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
         format.is_plain() && !a.is_sliced() && full + 1 == format.levels().len() && same
     };
     let count = listing.len() as u32;
-    let points = points(cx, value, compute);
-    !cx.request.scheduled
-        && (3..usize::BITS).contains(&count)
-        && listing.iter().all(is_row)
-        && !has_reduction(value)
-        && 1 < points
-        && points < (1 << count) - 1
+    if cx.request.scheduled || !(3..usize::BITS).contains(&count) || has_reduction(value) {
+        return false;
+    }
+    let pays = || match points(cx, value, compute) {
+        0 => false,
+        1 => are_rows_of(cx, &listing, 1.0),
+        points if points < (1 << count) - 1 => true,
+        _ => count <= MOST_JOINED && are_rows_of(cx, &listing, LONG_ROW),
+    };
+    listing.iter().all(is_row) && pays()
+}
+
+/// Whether rows of operands are known to have so many entries; of what is computed from them nothing is known.
+fn are_rows_of(cx: &Context<'_>, rows: &[&&Access], least: f64) -> bool {
+    let length = |a: &&&Access| cx.fan_out(a, *cx.level_vars(a).last()?);
+    let mut lengths = rows.iter().filter_map(length).peekable();
+    lengths.peek().is_some() && lengths.all(|length| length >= least)
 }
 
 /// Whether all of a part is worth computing: no operand with far fewer entries decides where it is needed.
 fn is_worth_all(cx: &Context<'_>, part: &Expr, value: &Expr, compute: DataType) -> bool {
     let own = part.accesses();
-    let entries = |a: &Access| cx.input_entries(a);
-    let walked: Option<u64> = own.iter().map(|a| entries(a)).sum();
+    let walked: Option<u64> = own.iter().map(|a| cx.known_entries(a)).sum();
     let mut around = Some(value).filter(|e| *e != part);
     while let Some(e) = around {
         let accesses = e.accesses();
         let decides =
             |a: &&&Access| !own.contains(a) && vanishes(cx, e, compute, &|operand| operand == **a);
-        let is_few = |a: &&Access| match (walked, entries(a)) {
+        // What is computed may have few entries.
+        let is_few = |a: &&Access| match (walked, cx.input_entries(a)) {
             (Some(walked), Some(needed)) => walked > needed.saturating_mul(FEW_DECIDED),
             _ => true,
         };

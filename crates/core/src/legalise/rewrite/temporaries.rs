@@ -59,7 +59,13 @@ impl Legaliser<'_> {
             value => self.hoist_reductions(value, &order, compute),
         };
         let task = Task { value, ..task };
-        let task = if gather(self, &task).is_some() { task } else { self.narrowed(task) };
+        let task = match gather(self, &task) {
+            Some(_) => {
+                let value = self.merged_in_pairs(task.value, &order, compute);
+                Task { value, ..task }
+            }
+            None => self.narrowed(task),
+        };
         let task = self.accumulate_elsewhere(task);
         self.assemble_elsewhere(task)
     }
