@@ -165,7 +165,7 @@ impl OutputOrder {
         let in_order = if (0..vars.len()).any(inserts) { 0 } else { agree };
         let arrival =
             |above: &[usize], last: &[usize]| arrival(visits, vars, (above, last), ascends);
-        let visits = Arrivals { arrival, are_added: false, fit_workspace: true };
+        let visits = Arrivals { arrival, are_added: visits.repeats, fit_workspace: true };
         match assembly(format, in_order, visits).1 {
             Rest::Block => OutputOrder::InOrder,
             Rest::Accumulator
@@ -259,22 +259,27 @@ impl Planner<'_> {
         };
         let visits = Arrivals {
             arrival: |above: &[usize], last: &[usize]| self.arrival(above, last),
-            are_added: self.kernel.scatter && !self.kernel.accumulates(),
+            are_added: self.repeats() && !self.kernel.accumulates(),
             fit_workspace: self.kernel.assembly.workspace,
         };
         let (in_order, rest) = assembly(format, in_order, visits);
         Output::Assemble(Assembly { vars, loops: own_loops, in_order, rest })
     }
 
+    /// Whether the loops come to an entry once for each of its duplicates, to add these up.
+    fn repeats(self) -> bool {
+        let apart = |a: &Access| self.program.storage(a.tensor).format.has_duplicates();
+        self.kernel.scatter && distinct(&self.kernel.body).iter().any(apart)
+    }
+
     /// In which order the loops come to the last of these levels, if they come once to each entry of the result.
     fn arrival(self, above: &[usize], last: &[usize]) -> Option<Arrival> {
-        let operands = distinct(&self.kernel.body);
-        let apart = |a: &Access| self.program.storage(a.tensor).format.has_duplicates();
-        if self.kernel.accumulates() || self.kernel.scatter && operands.iter().any(apart) {
+        if self.kernel.accumulates() {
             return None;
         }
-        let loops = outer_loops(&self.kernel.body);
-        let visits = Visits { derived: &self.program.derived, loops: &loops };
+        let operands = distinct(&self.kernel.body);
+        let loops = &outer_loops(&self.kernel.body);
+        let visits = Visits { derived: &self.program.derived, loops, repeats: self.repeats() };
         let found = arrival(visits, &self.result_vars(), (above, last), &|v| !self.is_unordered(v));
         // What comes to a coordinate of a list again has others below it in between.
         let again = |(level, v): (LevelSpec, IndexVar)| {

@@ -21,6 +21,8 @@ use tamis_ir::ids::IndexVar;
 pub(crate) struct Visits<'l> {
     pub(crate) derived: &'l Derived,
     pub(crate) loops: &'l [IndexVar],
+    /// Whether they come to an entry once for each of its duplicates, to add these up.
+    pub(crate) repeats: bool,
 }
 
 impl Visits<'_> {
@@ -29,7 +31,8 @@ impl Visits<'_> {
     pub(super) fn each_once(self, vars: &[IndexVar]) -> bool {
         // What commands made may come to coordinates again.
         let plain = |v: &IndexVar| self.derived.relation(*v).is_none();
-        self.loops.iter().all(|v| plain(v) && self.derived.follows(*v, vars))
+        !self.repeats
+            && self.loops.iter().all(|v| plain(v) && self.derived.follows(*v, vars))
             && vars.iter().all(|v| self.derived.follows(*v, self.loops))
     }
 

@@ -92,7 +92,7 @@ fn sorts(cx: &Context<'_>, order: &Order) -> bool {
 }
 
 /// Whether loops reach the positions of the result as entries of operands come.
-fn scatters(cx: &Context<'_>, task: &Task) -> bool {
+pub(in crate::legalise) fn scatters(cx: &Context<'_>, task: &Task) -> bool {
     let revisited = cx.access_methods().is_revisited(task.value.accesses().into_iter());
     revisited || cx.access_methods().is_list_driven(task)
 }

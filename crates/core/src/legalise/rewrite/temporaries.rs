@@ -175,6 +175,14 @@ impl Legaliser<'_> {
         };
         let Some((vars, stored)) = elsewhere else { return task };
         let value = self.temporary("t", stored, vars, task.value, task.compute);
+        let task = Task { value, ..task };
+        // What is gathered in the order of the loops may become the result by rows in its order.
+        let loops = best_order(self, &task, true).vars;
+        let written = output_order(self, &task, &loops);
+        let Some((vars, format)) = gathered_elsewhere(self, &task, &loops, written) else {
+            return task;
+        };
+        let value = self.temporary("t", Some(format), vars, task.value, task.compute);
         Task { value, ..task }
     }
 }
