@@ -192,7 +192,7 @@ impl InnermostSums<'_> {
         !exact && same && (lists || self.partial.contains(&tensor))
     }
 
-    /// Whether a result stores no empty reductions: it lists the coordinates of a mode of which the loop comes to all,
+    /// Whether a result or a temporary stores no empty reductions: it lists the coordinates of a mode of which the loop comes to all,
     /// since no operand lists them below coordinates that are known outside.
     fn leaves_out(&self, lhs: &Access, op: ReduceOp, rhs: &Expr) -> bool {
         let is_listed = |level: &LevelSpec| !level.kind.properties().full;
@@ -204,7 +204,8 @@ impl InnermostSums<'_> {
             let known = |v: &IndexVar| self.program.derived.follows(*v, &self.outer);
             at.is_some_and(|at| levels[..at].iter().all(|(_, v)| known(v)))
         };
-        matches!(self.program.tensors[lhs.tensor].role, Role::Result(_))
+        // What a temporary lists, results take over.
+        matches!(self.program.tensors[lhs.tensor].role, Role::Result(_) | Role::Temporary)
             && self.starts_at_identity(lhs, op)
             && last.is_some_and(|(_, var)| !rhs.accesses().iter().any(|a| drives(a, *var)))
     }

@@ -16,7 +16,7 @@ use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points, 
 use crate::legalise::rewrite::nary_sum::gather;
 use crate::legalise::rewrite::row_workspaces::{holds_sums, summed_rows};
 use crate::legalise::{Context, Legaliser, Task};
-use crate::level::{BITMAP, DENSE};
+use crate::level::{BITMAP, COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use tamis_ir::algebra::ZeroRule;
@@ -169,7 +169,9 @@ impl Legaliser<'_> {
                 let format = Format::in_order(vec![DENSE; vars.len()]);
                 (vars, Some(format))
             }),
-            _ if format.spreads() && !is_copy => Some((task.vars.clone(), None)),
+            _ if format.spreads() && !is_copy => {
+                Some((task.vars.clone(), listed_where_absent(self, &task)))
+            }
             _ => gathered_elsewhere(self, &task, &loops, written)
                 .map(|(vars, format)| (vars, Some(format))),
         };
@@ -185,6 +187,19 @@ impl Legaliser<'_> {
         let value = self.temporary("t", Some(format), vars, task.value, task.compute);
         Task { value, ..task }
     }
+}
+
+/// A format of rows for a temporary that would be full, though the result's fill value stands where no operand has an entry.
+fn listed_where_absent(cx: &Context<'_>, task: &Task) -> Option<Format> {
+    let storage = cx.program.storage(task.result);
+    let inferred =
+        inferred_storage(cx, &task.value, &task.vars, task.compute, storage.datatype).format;
+    let any_sparse = |a: &Access| !cx.program.storage(a.tensor).format.is_full();
+    let absent = cx.facts(task.compute).expr_without(&task.value, &any_sparse);
+    let fill = storage.fill.computed(task.compute);
+    let kind = |k| if k == 0 { DENSE } else { COMPRESSED };
+    (inferred.is_full() && matches!(absent, Expr::Literal(c) if c.same_value(fill)))
+        .then(|| Format::in_order((0..task.vars.len()).map(kind)))
 }
 
 /// Whether the operands of a reduction can be read in storage order when the loops over
