@@ -6,8 +6,6 @@
 //! pos 0 2 2 4      crd 1 7 | 0 3        one descent in crd, at the only boundary of segments: ordered
 //! ```
 //!
-//! Short segments are marked first where they begin, so that one pass over coordinates tells.
-//!
 //! What it does not vouch for is looked at again by what can tell the reason.
 
 use crate::memory::{Buffer, Element};
@@ -128,8 +126,6 @@ trait Index: Element + Ord + Into<i64> {
     fn nearest(x: i64) -> Self;
     /// How far a number lies above another; further than all others if it lies below.
     fn above(self, least: Self) -> Self::Distance;
-    /// How far a number lies after a lesser one, or the same.
-    fn after(self, first: Self) -> usize;
     /// One more if something holds.
     fn counted(self, holds: bool) -> Self;
 }
@@ -143,9 +139,6 @@ macro_rules! index {
             }
             fn above(self, least: $t) -> $distance {
                 self.wrapping_sub(least) as $distance
-            }
-            fn after(self, first: $t) -> usize {
-                self.wrapping_sub(first) as $distance as usize
             }
             fn counted(self, holds: bool) -> $t {
                 self + <$t>::from(holds)
@@ -226,47 +219,17 @@ fn segments_hold_plain<P: Index, C: Index>(
         return false;
     }
     let (begin, end) = (first as usize, last as usize);
-    if end - begin <= MARKED {
-        return marked_hold(ends, &crd[begin..end], range, descends);
-    }
     let neighbours = &crd[begin.saturating_sub(1)..end];
     // SAFETY: the ends ascend within the array.
     scanned(neighbours, range, &descends) == Some(unsafe { between(ends, crd, descends) })
 }
 
-/// So many coordinates of segments that are looked at together are few: segments are marked where they begin.
-const MARKED: usize = 16 * ROWS;
-
-/// Whether coordinates lie in their range, and descend nowhere but between segments, of which these are the
-/// ends: these ascend from the first coordinate to behind the last, of which there are few.
-#[inline(always)]
-fn marked_hold<P: Index, C: Index>(
-    ends: &[P],
-    crd: &[C],
-    range: Range,
-    descends: impl Fn(C, C) -> bool,
-) -> bool {
-    let (Some((_, begins)), false) = (ends.split_last(), crd.is_empty()) else { return true };
-    let mut marks = [0u8; MARKED + 1];
-    for &begin in begins {
-        // They ascend to the last one; the bound spares a test.
-        marks[begin.after(ends[0]).min(MARKED)] = 1;
-    }
-    let least = C::nearest(range.least);
-    let (mut furthest, mut descents) = (crd[crd.len() - 1].above(least), C::Distance::default());
-    for ((&a, &b), &mark) in crd.iter().zip(&crd[1..]).zip(&marks[1..]) {
-        furthest = furthest.max(a.above(least));
-        descents = descents | C::Distance::from(descends(a, b) & (mark == 0));
-    }
-    let is_inside = range.least <= range.last && furthest <= C::nearest(range.last).above(least);
-    is_inside && descents == C::Distance::default()
-}
-
-/// How many neighbours descend of which a segment begins with the second.
+/// How many neighbours descend of which a segment begins with the second. Not for the vectors of its callers, whose
+/// gathers take longer than loads one by one.
 ///
 /// # Safety
 /// The ends are positions in the array, or its end, and ascend.
-#[inline(always)]
+#[inline(never)]
 unsafe fn between<P: Index, C: Index>(
     ends: &[P],
     crd: &[C],
