@@ -5,7 +5,7 @@
 
 use super::Vectors;
 use super::encode::{Address, Arithmetic, Assembler, Operand, number};
-use super::inst::{Condition, FloatCondition, FloatOrder, Grown, Inst, Mem, Value, Whole, WholeOp};
+use super::inst::{Condition, Grown, Inst, Label, Mem, Value, Whole, WholeOp};
 use super::lower::EXIT;
 use super::registers::{Home, Homes, WHOLE};
 use crate::support;
@@ -19,6 +19,9 @@ pub(super) const SPARE: [u8; 2] = [0, 2];
 const FRAME: u8 = 7;
 /// Registers that a function hands back as they were.
 const KEPT: [u8; 6] = [3, 5, 12, 13, 14, 15];
+
+/// How instructions number that the last sum was beyond the largest integer.
+const OVERFLOW: u8 = 0;
 
 /// The second argument of a call; the first is where the frame is, the third a spare one.
 const ARGUMENT: u8 = 6;
@@ -202,20 +205,9 @@ impl Emitter<'_> {
             Inst::Nothing => {}
             Inst::Label(label) => self.asm.label(label),
             Inst::Jump(to) => self.asm.jump(to),
-            Inst::Branch { if_, a, b, to } => {
-                let a = self.whole(a, SPARE[0])?;
-                self.compare(a, b)?;
-                self.asm.jump_if(number(if_), to);
-            }
+            Inst::Branch { if_, a, b, to } => self.branch(if_, a, b, to)?,
             Inst::FloatBranch { if_, a, b, to } => self.float_branch(if_, a, b, to)?,
-            Inst::Next { i, by, last, to } => {
-                let register = self.whole(i, SPARE[0])?;
-                self.compare(register, last)?;
-                // What follows leaves the flags as they are.
-                self.asm.lea(register, Address::at(register, by));
-                self.keep(i)?;
-                self.asm.jump_if(number(Condition::Less), to);
-            }
+            Inst::Next { i, by, end, to } => self.next((i, by), end, to)?,
             Inst::Reserve { array, len } => self.reserve(array, len)?,
             Inst::Fail(status) => {
                 self.asm.constant(SPARE[0], status as i64);
@@ -254,6 +246,30 @@ impl Emitter<'_> {
             }
             ref float => self.float_inst(float)?,
         }
+        Some(())
+    }
+
+    fn branch(&mut self, if_: Condition, a: Value, b: Whole, to: Label) -> Option<()> {
+        if let Whole::Const(c) = b {
+            let a = self.operand(a)?;
+            self.asm.arithmetic_const_at(Arithmetic::Cmp, a, c);
+        } else {
+            let a = self.whole(a, SPARE[0])?;
+            self.compare(a, b)?;
+        }
+        self.asm.jump_if(number(if_), to);
+        Some(())
+    }
+
+    fn next(&mut self, (i, by): (Value, i32), end: Whole, to: Label) -> Option<()> {
+        let register = self.whole(i, SPARE[0])?;
+        self.asm.arithmetic_const(Arithmetic::Add, register, by);
+        // The next value may be beyond the largest integer.
+        let beyond = self.asm.skip_if(OVERFLOW);
+        self.keep(i)?;
+        self.compare(register, end)?;
+        self.asm.jump_if(number(Condition::Less), to);
+        self.asm.here(beyond);
         Some(())
     }
 
@@ -327,7 +343,7 @@ impl Emitter<'_> {
         KEPT.into_iter().filter(|r| self.homes.of.contains(&Some(Home::Register(*r))))
     }
 
-    fn compare(&mut self, a: u8, b: Whole) -> Option<()> {
+    pub(super) fn compare(&mut self, a: u8, b: Whole) -> Option<()> {
         match b {
             Whole::Const(c) => self.asm.arithmetic_const(Arithmetic::Cmp, a, c),
             Whole::Value(b) => {
@@ -465,29 +481,6 @@ impl Emitter<'_> {
             self.move_to(to, b);
             self.asm.mov_if(number(condition), to, Operand::Register(first));
         }
-    }
-
-    fn float_branch(
-        &mut self,
-        if_: FloatCondition,
-        a: Value,
-        b: Value,
-        to: super::inst::Label,
-    ) -> Option<()> {
-        self.float_compare(a, b)?;
-        match (if_.holds, if_.negated) {
-            (FloatOrder::Greater, negated) => self.asm.jump_if(if negated { 6 } else { 7 }, to),
-            (FloatOrder::GreaterOrEqual, negated) => {
-                self.asm.jump_if(if negated { 2 } else { 3 }, to);
-            }
-            // NaN sets the flag of equality and that of parity.
-            (FloatOrder::Equal, true) => {
-                self.asm.jump_if(5, to);
-                self.asm.jump_if(10, to);
-            }
-            (FloatOrder::Equal, false) => self.asm.jump_if_equal(to),
-        }
-        Some(())
     }
 }
 

@@ -220,7 +220,11 @@ impl Assembler {
 
     /// `to = to op value`, or a comparison.
     pub(super) fn arithmetic_const(&mut self, op: Arithmetic, to: u8, value: i32) {
-        let to = Operand::Register(to);
+        self.arithmetic_const_at(op, Operand::Register(to), value);
+    }
+
+    /// The same for an operand that may be in memory.
+    pub(super) fn arithmetic_const_at(&mut self, op: Arithmetic, to: Operand, value: i32) {
         if let Ok(small) = i8::try_from(value) {
             self.whole(&[0x83], op as u8, to);
             self.code.push(small as u8);
@@ -256,6 +260,21 @@ impl Assembler {
     /// `to = from` if the last comparison came out so.
     pub(super) fn mov_if(&mut self, condition: u8, to: u8, from: Operand) {
         self.whole(&[0x0f, 0x40 | condition], to, from);
+    }
+
+    /// `to = -to`.
+    pub(super) fn negate(&mut self, to: u8) {
+        self.whole(&[0xf7], 3, Operand::Register(to));
+    }
+
+    /// The low byte of a register, one of the first four, is 1 if the last comparison came out so, else 0.
+    pub(super) fn truth(&mut self, condition: u8, to: u8) {
+        self.code.extend([0x0f, 0x90 | condition, 0xc0 | to & 3]);
+    }
+
+    /// The low bits of a register, one of the first eight, as a mask.
+    pub(super) fn mask(&mut self, to: u8, from: u8) {
+        self.code.extend([0xc5, 0xf8, 0x92, 0xc0 | (to & 7) << 3 | from & 7]);
     }
 
     /// `to = ` an effective address.
@@ -432,9 +451,16 @@ mod tests {
         check(|a| a.constant(0, 3), "48 c7 c0 03 00 00 00");
         check(|a| a.constant(9, 1 << 40), "49 b9 00 00 00 00 00 01 00 00");
         check(|a| a.arithmetic_const(Arithmetic::And, 1, -256), "48 81 e1 00 ff ff ff");
+        // cmp qword [rdi + 24], 0
+        check(|a| a.arithmetic_const_at(Arithmetic::Cmp, memory(7, None, 24), 0), "48 83 7f 18 00");
         check(|a| a.imul_const(8, Operand::Register(1), 24), "4c 69 c1 18 00 00 00");
         check(|a| a.shift(6, false, 63), "48 c1 fe 3f");
         check(|a| a.mov_if(number(Condition::Less), 9, Operand::Register(3)), "4c 0f 4c cb");
+        // neg rax; setl al; setne dl; kmovw k1, eax
+        check(|a| a.negate(0), "48 f7 d8");
+        check(|a| a.truth(number(Condition::Less), 0), "0f 9c c0");
+        check(|a| a.truth(number(Condition::NotEqual), 2), "0f 95 c2");
+        check(|a| a.mask(1, 0), "c5 f8 92 c8");
         // cqo; idiv r10; push r12; pop rbx; call r9
         check(|a| a.divide(Operand::Register(10)), "48 99 49 f7 fa");
         check(|a| a.push(12), "41 54");

@@ -2,6 +2,7 @@
 
 use super::inst::{Float, FloatOp, Inst, Mem, Value, Whole, WholeOp};
 use super::lower::{Lowering, What};
+use super::whole::condition;
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::Array;
@@ -109,8 +110,55 @@ impl Lowering<'_> {
             Expr::Fma(a, b, c) => self.fused([a, b, c], to)?,
             Expr::Convert(_, a) => self.converted(a, to)?,
             Expr::Sum(a) => self.sum(a, to)?,
+            Expr::Lanes(all) => self.lanes(all, to)?,
+            Expr::Select(cond, yes, no) => self.choice(cond, [yes, no], to)?,
             _ => return None,
         }
+        Some(())
+    }
+
+    /// A vector of doubles that lie apart.
+    fn lanes(&mut self, all: &[Expr], to: Value) -> Option<()> {
+        let mut parts = vec![];
+        for pair in all.chunks(2) {
+            let [low, high] = pair else { return None };
+            let doubles =
+                [low, high].map(|e| self.function.type_of(e)) == [Type::scalar(Register::F64); 2];
+            doubles.then_some(())?;
+            let (low, high) = (self.float_mem(low)?, self.float_mem(high)?);
+            let part = self.fresh(Type { register: Register::F64, lanes: 2 });
+            self.code.push(Inst::Pair { to: part, low, high });
+            parts.push(part);
+        }
+        let mut lanes = 2;
+        while let [first, second, ..] = parts[..] {
+            lanes *= 2;
+            if parts.len() == 2 {
+                self.code.push(Inst::Join { to, low: first, high: second });
+                return Some(());
+            }
+            let mut joined = vec![];
+            for pair in parts.chunks(2) {
+                let [low, high] = *pair else { return None };
+                let part = self.fresh(Type { register: Register::F64, lanes });
+                self.code.push(Inst::Join { to: part, low, high });
+                joined.push(part);
+            }
+            parts = joined;
+        }
+        None
+    }
+
+    /// One of two scalars, by a comparison of integers: branchless.
+    fn choice(&mut self, cond: &Expr, [yes, no]: [&Expr; 2], to: Value) -> Option<()> {
+        let Expr::Binary(op, a, b) = cond else { return None };
+        let compared = self.function.type_of(a);
+        let whole = self.ty(to).lanes == 1 && compared.lanes == 1 && !compared.register.is_float();
+        whole.then_some(())?;
+        let if_ = condition(*op, compared.register == Register::I64)?;
+        let (yes, no) = (self.float(yes)?, self.float(no)?);
+        let (a, b) = (self.whole(a)?, self.operand(b)?);
+        self.code.push(Inst::Choice { to, if_, a, b, yes, no });
         Some(())
     }
 
@@ -145,12 +193,15 @@ impl Lowering<'_> {
     fn fused(&mut self, [a, b, c]: [&Expr; 3], to: Value) -> Option<()> {
         let (a, b) = if is_load(a) && !is_load(b) { (b, a) } else { (a, b) };
         if !matches!(c, Expr::Var(v) if self.var(*v) == to) {
-            // The sum is overwritten, so it is a value of its own.
-            let total = self.fresh(self.ty(to));
+            // The sum is overwritten, so it is a value of its own, which nothing else reads.
+            let is_own = to.index() > self.slots().index();
+            let total = if is_own { to } else { self.fresh(self.ty(to)) };
             self.float_into(c, total, self.depth())?;
             let (a, b) = (self.float(a)?, self.last(b)?);
             self.code.push(Inst::Fma { to: total, a, b });
-            self.code.push(Inst::Move { to, from: total });
+            if !is_own {
+                self.code.push(Inst::Move { to, from: total });
+            }
             return Some(());
         }
         let (a, b) = (self.float(a)?, self.last(b)?);

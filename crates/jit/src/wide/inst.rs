@@ -169,11 +169,11 @@ pub(super) enum Inst {
         b: Value,
         to: Label,
     },
-    /// Raises an integer, and jumps if it was less before.
+    /// Raises an integer, and jumps if it is still less than the end.
     Next {
         i: Value,
         by: i32,
-        last: Whole,
+        end: Whole,
         to: Label,
     },
     /// Makes an array at least so long. Its address and its length stand one after the other at an
@@ -257,6 +257,27 @@ pub(super) enum Inst {
         to: Value,
         from: Value,
     },
+    /// Two doubles from memory.
+    Pair {
+        to: Value,
+        low: Mem,
+        high: Mem,
+    },
+    /// The lanes of two vectors.
+    Join {
+        to: Value,
+        low: Value,
+        high: Value,
+    },
+    /// The scalar `yes` if the integers compare so, else `no`.
+    Choice {
+        to: Value,
+        if_: Condition,
+        a: Value,
+        b: Whole,
+        yes: Value,
+        no: Value,
+    },
     /// The lanes of the upper half.
     Half {
         to: Value,
@@ -309,6 +330,9 @@ impl Inst {
             | Float { to, .. }
             | Fma { to, .. }
             | Sqrt { to, .. }
+            | Pair { to, .. }
+            | Join { to, .. }
+            | Choice { to, .. }
             | Half { to, .. }
             | Precision { to, .. }
             | FromWhole { to, .. }
@@ -333,9 +357,9 @@ impl Inst {
         use Inst::*;
         match *self {
             Nothing | Label(_) | Jump(_) | Fail(_) | Const { .. } | Zero { .. } => {}
-            Next { i, last, .. } => {
+            Next { i, end, .. } => {
                 f(i);
-                last.read(f);
+                end.read(f);
             }
             Reserve { array, len } => {
                 [array.base, array.len, array.slots, len].into_iter().for_each(f);
@@ -372,6 +396,20 @@ impl Inst {
                 f(to);
                 f(a);
                 b.read(f);
+            }
+            Pair { low, high, .. } => {
+                low.read(f);
+                high.read(f);
+            }
+            Join { low, high, .. } => {
+                f(low);
+                f(high);
+            }
+            Choice { a, b, yes, no, .. } => {
+                f(a);
+                b.read(f);
+                f(yes);
+                f(no);
             }
         }
     }

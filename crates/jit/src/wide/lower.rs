@@ -13,6 +13,8 @@
 
 use super::Vectors;
 use super::inst::{Inst, Label, Value};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::{Array, Id, Var};
 use tamis_ir::ir::flow::assigned;
 use tamis_ir::ir::{ArrayRole, Expr, Function, Stmt, Type};
@@ -46,6 +48,8 @@ pub(super) enum What {
     Value,
     /// The address of an element.
     Place(Array),
+    /// No value, but that an integer is not negative.
+    NotNegative,
 }
 
 /// What a value that never changes is, and the level that it was placed at.
@@ -198,7 +202,7 @@ impl<'f> Lowering<'f> {
         let mut scopes = std::mem::take(&mut self.scopes);
         let holds = |known: &Known| {
             let mut holds = match known.what {
-                What::Value => true,
+                What::Value | What::NotNegative => true,
                 What::Place(array) => !changed(self.base(array)),
             };
             known.e.walk(&mut |e| match e {
@@ -215,6 +219,33 @@ impl<'f> Lowering<'f> {
     /// Notes that a value that has a name is another one.
     pub(super) fn changed(&mut self, value: Value) {
         self.forget(&|v| v == value);
+    }
+
+    /// A block that runs where a condition holds.
+    pub(super) fn branch_where(&mut self, cond: &Expr, stmts: &[Stmt]) -> Option<()> {
+        self.apart(|t| {
+            t.note(cond);
+            t.block(stmts)
+        })
+    }
+
+    /// Notes what a condition says that holds from here to the end of the block.
+    fn note(&mut self, cond: &Expr) {
+        match cond {
+            Expr::AndThen(a, b) | Expr::Binary(BinaryOp::And, a, b) => {
+                self.note(a);
+                self.note(b);
+            }
+            Expr::Binary(BinaryOp::Ge, a, least) => {
+                let Expr::Const(Scalar::I64(0..)) = **least else { return };
+                let (what, value) = (What::NotNegative, self.slots());
+                let known = Known { what, e: (**a).clone(), value, level: 0 };
+                if let Some(scope) = self.scopes.last_mut() {
+                    scope.push(known);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// A block that may not run.

@@ -16,6 +16,14 @@ use tamis_ir::ir::Type;
 /// operands that are in memory, `rdi` is the frame's address and `rsp` the stack's.
 pub(super) const WHOLE: [u8; 12] = [6, 1, 8, 9, 10, 11, 3, 5, 12, 13, 14, 15];
 
+/// So many uses it is worth that a value has a register from which the next one of it is computed: through memory,
+/// each iteration waits for the one before it.
+const CARRIED: f64 = 16.0;
+
+/// So many uses it is worth that the address of an array of integers has a register: bounds and coordinates are
+/// what everything else waits for.
+const ADDRESS: f64 = 8.0;
+
 /// Where a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Home {
@@ -89,10 +97,17 @@ fn intervals(code: &[Inst], count: usize, flow: &Flow, outputs: &[Value]) -> Vec
         block.before.each(|v| live(v, 2 * block.from));
         block.after.each(|v| live(v, 2 * block.to));
         for (at, inst) in code.iter().enumerate().take(block.to).skip(block.from) {
+            let mut read = None;
             inst.values(&mut |v, how| {
                 live(v, 2 * at + usize::from(how == Use::Writes));
-                weights[v.index()] += 8f64.powi(flow.depths[at].into());
+                let is_carried = how == Use::Writes && read == Some(v);
+                read = read.or(Some(v));
+                let uses = if is_carried { CARRIED } else { 1.0 };
+                weights[v.index()] += uses * 8f64.powi(flow.depths[at].into());
             });
+            if let Inst::Load { mem, .. } = inst {
+                weights[mem.base.index()] += ADDRESS * 8f64.powi(flow.depths[at].into());
+            }
         }
     }
     outputs.iter().for_each(|v| live(*v, 2 * code.len()));

@@ -2,10 +2,8 @@
 
 use super::inst::{Condition, Grown, Inst, Mem, Value, Whole, WholeOp};
 use super::lower::Lowering;
-use tamis_ir::algebra::BinaryOp;
-use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
-use tamis_ir::ir::build::{binary, int, sub};
 use tamis_ir::ir::flow::assigns;
 use tamis_ir::ir::{Expr, Stmt, Type};
 
@@ -35,7 +33,7 @@ impl Lowering<'_> {
             Stmt::If { cond, then, otherwise } => {
                 let no = self.label();
                 self.jump_unless(cond, no)?;
-                self.branch(then)?;
+                self.branch_where(cond, then)?;
                 if otherwise.is_empty() {
                     self.code.push(Inst::Label(no));
                     return Some(());
@@ -89,7 +87,7 @@ impl Lowering<'_> {
     fn counted(&mut self, var: Var, [lo, hi]: [&Expr; 2], step: i64, body: &[Stmt]) -> Option<()> {
         let by = i32::try_from(step).ok()?;
         let (i, after) = (self.var(var), self.label());
-        let [end, last] = self.ends(var, hi, step, body)?;
+        let end = self.end(var, hi, body)?;
         self.assign_whole(var, lo)?;
         self.code.push(Inst::Branch { if_: Condition::GreaterOrEqual, a: i, b: end, to: after });
         self.repeated(Some(var), body, |t, top| {
@@ -97,10 +95,10 @@ impl Lowering<'_> {
             t.code.push(match step {
                 1 => Inst::Whole { op: WholeOp::Add, to: i, a: i, b: Whole::Const(by) },
                 // The next value may be beyond the largest integer.
-                _ => Inst::Next { i, by, last, to: top },
+                _ => Inst::Next { i, by, end, to: top },
             });
             if step == 1 {
-                t.code.push(Inst::Branch { if_: Condition::Less, a: i, b: last, to: top });
+                t.code.push(Inst::Branch { if_: Condition::Less, a: i, b: end, to: top });
             }
             Some(())
         })?;
@@ -108,27 +106,16 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// The end of a loop, and what the variable is below at the end of each iteration but the last: before
-    /// it is raised, unless by 1.
-    fn ends(&mut self, var: Var, hi: &Expr, step: i64, body: &[Stmt]) -> Option<[Whole; 2]> {
-        if let (Expr::Const(Scalar::I64(end)), 2..) = (hi, step) {
-            let last = i32::try_from(end.max(&(i64::MIN + step)) - step).ok()?;
-            return Some([self.operand(hi)?, Whole::Const(last)]);
-        }
-        let mut end = self.operand(hi)?;
+    /// The end of a loop.
+    fn end(&mut self, var: Var, hi: &Expr, body: &[Stmt]) -> Option<Whole> {
+        let end = self.operand(hi)?;
         let changes =
             matches!(hi, Expr::Var(v) if *v == var || body.iter().any(|s| assigns(s, *v)));
-        if let (Whole::Value(from), true) = (end, changes) {
-            // Bounds are evaluated once.
-            let own = self.fresh(Type::INDEX);
-            self.code.push(Inst::Move { to: own, from });
-            end = Whole::Value(own);
-        }
-        if step == 1 {
-            return Some([end, end]);
-        }
-        let high = binary(BinaryOp::Max, hi.clone(), int(i64::MIN + step));
-        Some([end, Whole::Value(self.whole(&sub(high, int(step)))?)])
+        let (Whole::Value(from), true) = (end, changes) else { return Some(end) };
+        // Bounds are evaluated once.
+        let own = self.fresh(Type::INDEX);
+        self.code.push(Inst::Move { to: own, from });
+        Some(Whole::Value(own))
     }
 
     /// Stores a value to elements from `at` on, `by` at a time: as long as that is below the last, or

@@ -2,9 +2,9 @@
 
 use super::Vectors;
 use super::emit::{Emitter, SPARE as SPARE_WHOLE};
-use super::encode::{Address, Arithmetic, Operand, Vector};
+use super::encode::{Address, Arithmetic, Operand, Vector, number};
 use super::float::bytes;
-use super::inst::{Float, FloatOp, Inst, Value};
+use super::inst::{Condition, Float, FloatCondition, FloatOp, FloatOrder, Inst, Label, Mem, Value};
 use tamis_ir::datatype::Register;
 use tamis_ir::ir::Type;
 
@@ -56,17 +56,26 @@ impl Emitter<'_> {
                 self.asm.vector(arithmetic(ty, 0x51), to, second, Operand::Register(from));
             }
             Inst::Half { to, from } => self.half(to, from)?,
-            Inst::Precision { to, from } => self.precision(to, from)?,
-            Inst::FromWhole { to, from } => {
-                let ty = self.ty(to);
-                let convert = Vector { wide: true, ..arithmetic(ty, 0x2a) };
-                let from = Operand::Register(self.whole(from, 0)?);
-                self.float_inst(&Inst::Zero { to })?;
-                let to = self.float(to)?;
-                self.asm.vector(convert, to, to, from);
+            Inst::Pair { to, low, high } => self.pair(to, low, high)?,
+            Inst::Join { to, low, high } => self.join(to, low, high)?,
+            Inst::Choice { to, if_, a, b, yes, no } => {
+                let a = self.whole(a, SPARE_WHOLE[0])?;
+                self.compare(a, b)?;
+                self.choice(if_, to, [yes, no])?;
             }
+            Inst::Precision { to, from } => self.precision(to, from)?,
+            Inst::FromWhole { to, from } => self.from_whole(to, from)?,
             _ => return None,
         }
+        Some(())
+    }
+
+    fn from_whole(&mut self, to: Value, from: Value) -> Option<()> {
+        let convert = Vector { wide: true, ..arithmetic(self.ty(to), 0x2a) };
+        let from = Operand::Register(self.whole(from, 0)?);
+        self.float_inst(&Inst::Zero { to })?;
+        let to = self.float(to)?;
+        self.asm.vector(convert, to, to, from);
         Some(())
     }
 
@@ -133,7 +142,30 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn float_compare(&mut self, a: Value, b: Value) -> Option<()> {
+    pub(super) fn float_branch(
+        &mut self,
+        if_: FloatCondition,
+        a: Value,
+        b: Value,
+        to: Label,
+    ) -> Option<()> {
+        self.float_compare(a, b)?;
+        match (if_.holds, if_.negated) {
+            (FloatOrder::Greater, negated) => self.asm.jump_if(if negated { 6 } else { 7 }, to),
+            (FloatOrder::GreaterOrEqual, negated) => {
+                self.asm.jump_if(if negated { 2 } else { 3 }, to);
+            }
+            // NaN sets the flag of equality and that of parity.
+            (FloatOrder::Equal, true) => {
+                self.asm.jump_if(5, to);
+                self.asm.jump_if(10, to);
+            }
+            (FloatOrder::Equal, false) => self.asm.jump_if_equal(to),
+        }
+        Some(())
+    }
+
+    fn float_compare(&mut self, a: Value, b: Value) -> Option<()> {
         let ty = self.ty(a);
         let compare = packed(ty, u8::from(is_double(ty)));
         let (a, b) = (self.float(a)?, self.float(b)?);
@@ -215,6 +247,52 @@ impl Emitter<'_> {
         let wide = wide && self.vectors == Vectors::Avx512;
         let form = Vector { map: 3, wide, opcode, length: length(ty), ..WHOLE };
         self.asm.vector_const(form, (registers.0, 0), Operand::Register(registers.1), choice);
+        Some(())
+    }
+
+    fn pair(&mut self, to: Value, low: Mem, high: Mem) -> Option<()> {
+        let to = self.float(to)?;
+        let low = self.address(low)?;
+        self.float_load(to, low, Type::scalar(Register::F64));
+        let high = Operand::Memory(self.address(high)?);
+        let form = Vector { wide: true, opcode: 0x16, length: 0, unit: 8, ..WHOLE };
+        self.asm.vector(form, to, to, high);
+        Some(())
+    }
+
+    fn join(&mut self, to: Value, low: Value, high: Value) -> Option<()> {
+        let ty = self.ty(to);
+        let opcode = if bytes(ty) == 64 { 0x1a } else { 0x18 };
+        // Only AVX-512 has the bit for 64 bits a lane.
+        let wide = self.vectors == Vectors::Avx512;
+        let form = Vector { map: 3, wide, opcode, length: length(ty), ..WHOLE };
+        let [to, low, high] = [to, low, high].map(|v| self.float(v));
+        self.asm.vector_const(form, (to?, low?), Operand::Register(high?), 1);
+        Some(())
+    }
+
+    /// One of two scalars, as the last comparison of integers came out: by a mask, which a branch that is not
+    /// predicted costs more than.
+    fn choice(&mut self, if_: Condition, to: Value, [yes, no]: [Value; 2]) -> Option<()> {
+        let ty = self.ty(to);
+        let [to, yes, no] = [to, yes, no].map(|v| self.float(v));
+        let (to, yes, no) = (to?, Operand::Register(yes?), no?);
+        let truth = SPARE_WHOLE[0];
+        self.asm.truth(number(if_), truth);
+        let all = packed(ty, 1);
+        if self.vectors == Vectors::Avx512 {
+            self.asm.mask(MASK, truth);
+            let blend = Vector { map: 2, opcode: 0x65, length: 0, ..all };
+            self.asm.masked(blend, to, no, yes, MASK);
+            return Some(());
+        }
+        let mask = SPARE_OF_AVX2[0];
+        self.asm.extended(truth, Operand::Register(truth), 1, false);
+        self.asm.negate(truth);
+        self.bits(mask, truth, Type::scalar(Register::F64));
+        let opcode = if is_double(ty) { 0x4b } else { 0x4a };
+        let blend = Vector { map: 3, wide: false, opcode, length: 0, ..all };
+        self.asm.vector_const(blend, (to, no), yes, mask << 4);
         Some(())
     }
 

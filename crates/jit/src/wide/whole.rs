@@ -45,6 +45,13 @@ impl Lowering<'_> {
                 let mem = self.mem(*array, index)?;
                 self.place(level, Inst::Load { to, mem, elem });
             }
+            Expr::Binary(BinaryOp::Mul, multiple, by)
+                if let Some(a) = self.rounded(multiple, by, level) =>
+            {
+                // A multiple of a power of two: the lower bits are 0.
+                let (a, b) = (self.whole(a)?, Whole::Const(-positive(by)?));
+                self.place(level, Inst::Whole { op: WholeOp::And, to, a, b });
+            }
             Expr::Binary(BinaryOp::Div, a, by) => self.divided(a, by, to, level)?,
             Expr::Binary(BinaryOp::Mod, a, by) => self.rest(a, by, to, level)?,
             Expr::Binary(op, a, b) => {
@@ -76,6 +83,18 @@ impl Lowering<'_> {
         Some(())
     }
 
+    /// The integer, not negative, that `multiple * by` is the next multiple of a power of two down from.
+    fn rounded<'e>(&self, multiple: &'e Expr, by: &Expr, level: usize) -> Option<&'e Expr> {
+        let Expr::Binary(BinaryOp::Div, a, divisor) = multiple else { return None };
+        let is_power = positive(by).is_some_and(|by| by.count_ones() == 1);
+        (is_power && **divisor == *by && self.is_not_negative(a, level)).then_some(a)
+    }
+
+    /// Whether an integer is known not to be negative where something is computed: before a loop around, it may be.
+    fn is_not_negative(&self, e: &Expr, level: usize) -> bool {
+        level == self.depth() && self.known(What::NotNegative, e).is_some()
+    }
+
     /// A quotient by a constant, toward zero. By a power of two, negative numbers are raised by it
     /// less one and shifted.
     fn divided(&mut self, a: &Expr, by: &Expr, to: Value, level: usize) -> Option<()> {
@@ -84,6 +103,11 @@ impl Lowering<'_> {
         if by_value.count_ones() != 1 {
             let b = Whole::Value(self.whole(by)?);
             self.place(level, Inst::Whole { op: WholeOp::Div, to, a: a_value, b });
+            return Some(());
+        }
+        if self.is_not_negative(a, level) {
+            let b = Whole::Const(by_value.trailing_zeros() as i32);
+            self.place(level, Inst::Whole { op: WholeOp::Right, to, a: a_value, b });
             return Some(());
         }
         let sign = self.step(level, WholeOp::Right, a_value, Whole::Const(63));

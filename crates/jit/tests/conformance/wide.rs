@@ -130,6 +130,40 @@ fn operators_of_lanes() {
 }
 
 #[test]
+fn lanes_that_lie_apart() {
+    for lanes in [8, 4] {
+        let apart = |array: &str, first: usize| {
+            let one = |k: usize| format!("{array}[i64(pos[k + {}])]", first + k);
+            format!("lanes({})", (0..lanes).map(one).collect::<Vec<_>>().join(", "))
+        };
+        let [one, other] = [apart("A", 0), apart("A", 3)];
+        for body in [
+            format!(
+                "v = splat(x, 8)\n for k in 0..n {{\n v = fma(A[k; 8], {one}, v)\n }}\n y[0] = sum(v)"
+            ),
+            format!(
+                "for k in 0..n {{\n v = {one}\n w = {one} * {other} - v\n y[k * 3; 8] = w\n }}"
+            ),
+        ] {
+            run_sizes(&read(&body, lanes));
+        }
+    }
+}
+
+#[test]
+fn choices_by_integers() {
+    for compared in
+        ["k < m", "k <= m", "k == m", "k != 3", "7 > k", "i64(pos[k]) >= j", "u64(k) < u64(m)"]
+    {
+        run(&format!(
+            "j = m * 5\n s = x\n u = F[3]\n for k in 0..n {{\n y[k; 8] = A[k; 8]\n \
+             s = select({compared}, fma(A[k], A[k + 1], s), s)\n t = select({compared}, s, A[k])\n \
+             u = select({compared}, F[k], u)\n y[k + 60] = t\n z[k + 60] = u\n }}\n y[150] = s"
+        ));
+    }
+}
+
+#[test]
 fn scalars_beside_vectors() {
     let around = |body: &str| format!("for k in 0..n {{\n y[k; 8] = A[k; 8]\n {body}\n }}");
     for body in [
@@ -144,6 +178,8 @@ fn scalars_beside_vectors() {
         "b = A[k] < x\n if b {\n y[k] = 1.0\n }\n b = and(k < m, not(b))\n if or(b, k == 3) {\n c[k] = 2\n }",
         "p = k\n while p < m && i64(pos[p]) < 20 {\n p = p + 1\n }\n c[k] = p",
         "fill y[k..k + m] = 1.5\n fill z[k..m] = 0.0f",
+        "j = k - 9\n if j >= 0 {\n c[k] = j / 4 * 4\n c[k + 50] = j / 8\n }\n c[k + 100] = j / 4 * 4 - j / 8",
+        "j = m - 9\n if j >= 0 {\n c[k] = j / 4 * 4\n j = k - 20\n c[k + 50] = j / 4 * 4\n }\n c[k + 100] = j / 4 * 4",
         "for q in k..m step 3 {\n c[q] = q + k\n }\n for q in -5..k - 20 step 4 {\n c[q + 9] = q\n }",
     ] {
         run(&around(body));
