@@ -13,25 +13,26 @@
 //!   s = s + ((s0 + s2) + (s1 + s3))
 //!   p_left = min(mid, hi - 1)
 //!   s = select(mid < hi, fma(A[p_left], x[crd[p_left]], s), s); ..
-//!   mid = hi
-//! } else if lo + 3 < hi {
-//!   j_2 = crd[lo]; ..
-//!   s = fma(A[lo], x[j_2], s); s = fma(A[lo + 1], ..); ..
-//!   mid = lo + 4
 //! } else {
 //!   mid = lo
+//!   if lo + 3 < hi {
+//!     j_2 = crd[lo]; ..
+//!     s = fma(A[lo], x[j_2], s); s = fma(A[lo + 1], ..); ..
+//!     mid = lo + 4
+//!   }
+//!   for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
 //! }
-//! for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
 //! ```
 //!
 //! In a short sum, joining several accumulators takes longer than one waits. How many entries are left of a long one is
-//! unpredictable: branchless, which takes 0.9 of the time. Where all operands are contiguous, the accumulators are vectors, but on a GPU;
-//! also where some are scattered, if a schedule asks for lanes: `fma(A[p; 8], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`. The split is the
-//! same for every processor, so that all of them compute the same bits. What all terms of a sum of vectors are
-//! multiplied by, their sum is.
+//! unpredictable: branchless, which takes 0.9 of the time. Processors with vectors of 256 bits hold the four
+//! accumulators in one, `fma(A[p; 4], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions.
+//! Where all operands are contiguous, the accumulators are vectors of 512 bits, but on a GPU; also where some are
+//! scattered, if a schedule asks for lanes. The split is the same for every processor, so that all of them compute
+//! the same bits. What all terms of a sum of vectors are multiplied by, their sum is.
 
 use crate::algebra::BinaryOp;
-use crate::datatype::{DataType, Scalar};
+use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{mentions, replace};
@@ -77,6 +78,7 @@ pub(in crate::transform) struct Sum {
     pub(in crate::transform) value: Expr,
     pub(in crate::transform) body: Vec<Stmt>,
     pub(in crate::transform) left: Left,
+    pub(in crate::transform) held: Held,
 }
 
 /// How what is left of a sum over several accumulators is added.
@@ -86,6 +88,15 @@ pub(in crate::transform) enum Left {
     Loop,
     /// Branchless, if a value more takes no longer than a branch that is not predicted.
     Selects,
+}
+
+/// How the accumulators of a sum over scattered operands are held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::transform) enum Held {
+    /// Each by itself.
+    Scalars,
+    /// In the lanes of one vector, if the operands can be: the same bits by fewer instructions.
+    Lanes,
 }
 
 fn split_loop(
@@ -117,8 +128,10 @@ fn split_loop(
     let runs_by_lanes = function.vars.iter().any(|v| v.by_lanes);
     let is_plain = target.gpu || target.vector_bytes == 0 || runs_by_lanes;
     let left = if is_plain { Left::Loop } else { Left::Selects };
+    let is_held = !is_plain && register == Register::F64 && target.vector_bytes >= 32;
+    let held = if is_held { Held::Lanes } else { Held::Scalars };
     let (lo, hi, body) = (lo.clone(), hi.clone(), body.clone());
-    let sum = Sum { var: *var, lo, hi, total, value, body, left };
+    let sum = Sum { var: *var, lo, hi, total, value, body, left, held };
     let (lanes, vectors) = shape(function, &sum)?;
     let (factor, value) = sum.apart();
     let wide = match target.gpu {
@@ -200,15 +213,12 @@ impl Sum {
         vectors: i64,
         lanes: i64,
     ) -> Vec<Stmt> {
-        let ty = Type { lanes: lanes as u16, ..function.vars[self.total].ty };
-        let zero = Expr::Splat(Box::new(self.zero(function)), lanes as u16);
-        self.unrolled(function, ty, zero, terms, vectors, lanes)
+        self.unrolled(function, terms, vectors, lanes)
     }
 
     pub(in crate::transform) fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
-        let ty = function.vars[self.total].ty;
-        let (zero, value) = (self.zero(function), self.value.clone());
-        self.unrolled(function, ty, zero, (None, value), WAYS, 1)
+        let value = self.value.clone();
+        self.unrolled(function, (None, value), WAYS, 1)
     }
 
     /// The value in several iterations. Coordinates of 32 bits get names first, one behind the other, so that
@@ -228,7 +238,7 @@ impl Sum {
                 continue;
             };
             let words = matches!(function.arrays[*array].elem, DataType::I32 | DataType::U32);
-            if lanes > 1 || !words || **index != Expr::Var(self.var) {
+            if lanes > 1 || self.held == Held::Lanes || !words || **index != Expr::Var(self.var) {
                 continue;
             }
             let name = function.vars[*var].name.clone();
@@ -269,6 +279,16 @@ impl Sum {
         is_cheap
     }
 
+    /// Adds the first entries of a short sum, of which these are the coordinates and what is added.
+    fn one_by_one(&self, names: &[Stmt], values: &[Expr], (begin, mid): (Var, Var)) -> Vec<Stmt> {
+        let totals = values.iter().map(|value| assign(self.total, value.clone()));
+        let at = |e: Expr| replace(e, self.var, &Expr::Var(begin));
+        let entries = names.iter().cloned().chain(totals);
+        let entries = entries.map(|s| s.map_children(&mut { at }, &mut |b| b));
+        let next = assign(mid, add(Expr::Var(begin), int(values.len() as i64)));
+        entries.chain([next]).collect()
+    }
+
     /// Adds the last entries of a long sum, from `mid` on, of which there are less than `ways`. Loads beyond the
     /// end are of the last entry.
     fn left(&self, function: &mut Function, (mid, end): (Var, Var), ways: i64) -> Vec<Stmt> {
@@ -284,8 +304,14 @@ impl Sum {
             let is_there = Box::new(lt(wanted, Expr::Var(end)));
             stmts.push(assign(self.total, Expr::Select(is_there, value, total)));
         }
-        stmts.push(assign(mid, Expr::Var(end)));
         stmts
+    }
+
+    /// The value with several iterations in lanes, if they are to be and can be.
+    fn in_lanes(&self, function: &Function, ways: i64) -> Option<Expr> {
+        let is_wanted = self.held == Held::Lanes;
+        let gathered = || widened_sum(function, (self, Scattered::Gathered), ways as u16);
+        is_wanted.then(gathered).flatten()
     }
 
     fn zero(&self, function: &Function) -> Expr {
@@ -296,16 +322,18 @@ impl Sum {
     fn unrolled(
         self,
         function: &mut Function,
-        ty: Type,
-        zero: Expr,
         (factor, value): (Option<Expr>, Expr),
         ways: i64,
         lanes: i64,
     ) -> Vec<Stmt> {
-        let base = function.vars[self.total].name.clone();
+        let gathered = if lanes == 1 { self.in_lanes(function, ways) } else { None };
+        let (held, wide) = if gathered.is_some() { (1, ways) } else { (ways, lanes) };
+        let ty = Type { lanes: wide as u16, ..function.vars[self.total].ty };
+        let zero = self.zero(function);
+        let zero = if wide > 1 { splat(zero, wide) } else { zero };
+        let [base, name] = [self.total, self.var].map(|v| function.vars[v].name.clone());
         let parts: Vec<Var> =
-            (0..ways).map(|k| fresh(function, &format!("{base}{k}"), ty)).collect();
-        let name = function.vars[self.var].name.clone();
+            (0..held).map(|k| fresh(function, &format!("{base}{k}"), ty)).collect();
         let (begin, end, bounds) = self.bounds(function);
         let mid = fresh(function, &format!("{name}_mid"), Type::INDEX);
         let stride = ways * lanes;
@@ -313,44 +341,42 @@ impl Sum {
         let whole = mul(binary(BinaryOp::Div, count.clone(), int(stride)), int(stride));
         let mut stmts = vec![assign(mid, add(Expr::Var(begin), whole))];
         stmts.extend(parts.iter().map(|&part| assign(part, zero.clone())));
-        let mut body = vec![];
-        let value = self.named(function, value, (ways, lanes), &mut body);
-        for (&part, value) in parts.iter().zip(&value) {
-            let value = replace(value.clone(), self.total, &Expr::Var(part));
-            body.push(assign(part, value));
-        }
-        let one_by_one = body
-            .iter()
-            .map(|s| {
-                let at = |e: Expr| replace(e, self.var, &Expr::Var(begin));
-                match s.clone().map_children(&mut { at }, &mut |b| b) {
-                    Stmt::Assign { var, value } if parts.contains(&var) => {
-                        assign(self.total, replace(value, var, &Expr::Var(self.total)))
-                    }
-                    s => s,
-                }
-            })
-            .chain([assign(mid, add(Expr::Var(begin), int(ways)))])
-            .collect();
+        let mut names = vec![];
+        let values = self.named(function, value, (ways, lanes), &mut names);
+        let one_by_one = self.one_by_one(&names, &values, (begin, mid));
+        let (mut body, values) = match gathered {
+            Some(value) => (vec![], vec![value]),
+            None => (names, values),
+        };
+        body.extend(
+            parts
+                .iter()
+                .zip(values)
+                .map(|(&part, value)| assign(part, replace(value, self.total, &Expr::Var(part)))),
+        );
         let (lo, hi) = (Expr::Var(begin), Expr::Var(mid));
         stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
         let joined = halves_added(parts);
-        let joined = if lanes > 1 { Expr::Sum(Box::new(joined)) } else { joined };
+        let joined = if ty.lanes > 1 { Expr::Sum(Box::new(joined)) } else { joined };
         let are_some = lt(Expr::Var(begin), Expr::Var(mid));
         let total = with_terms(Expr::Var(self.total), factor, joined, are_some);
         stmts.push(assign(self.total, total));
-        if lanes == 1 && self.left == Left::Selects && self.is_cheap() {
+        let are_chosen = lanes == 1 && self.left == Left::Selects && self.is_cheap();
+        if are_chosen {
             stmts.extend(self.left(function, (mid, end), ways));
         }
-        if lanes == 1 {
-            let are_all = lt(add(Expr::Var(begin), int(ways - 1)), Expr::Var(end));
-            let otherwise = vec![assign(mid, Expr::Var(begin)), when(are_all, one_by_one)];
-            let cond = binary(BinaryOp::Ge, count, int(SHORT));
-            stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
-        }
         let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
-        let rest = Stmt::For { var: self.var, lo, hi, step: 1, body: self.body };
-        [bounds, stmts, vec![rest]].concat()
+        let mut rest = vec![Stmt::For { var: self.var, lo, hi, step: 1, body: self.body }];
+        if lanes == 1 {
+            let all = lt(add(Expr::Var(begin), int(ways - 1)), Expr::Var(end));
+            let mut otherwise = vec![assign(mid, Expr::Var(begin)), when(all, one_by_one)];
+            if are_chosen {
+                otherwise.append(&mut rest);
+            }
+            let is_long = binary(BinaryOp::Ge, count, int(SHORT));
+            stmts = vec![Stmt::If { cond: is_long, then: stmts, otherwise }];
+        }
+        [bounds, stmts, rest].concat()
     }
 }
 
@@ -374,6 +400,10 @@ fn stays(function: &Function, e: &Expr) -> bool {
         _ => {}
     });
     stays
+}
+
+fn splat(e: Expr, lanes: i64) -> Expr {
+    Expr::Splat(Box::new(e), lanes as u16)
 }
 
 /// The factors of a product.
