@@ -96,7 +96,16 @@ pub(in crate::transform) enum Held {
     /// Each by itself.
     Scalars,
     /// In the lanes of one vector, if the operands can be: the same bits by fewer instructions.
-    Lanes,
+    Lanes(Names),
+}
+
+/// Whether coordinates get names before they are used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::transform) enum Names {
+    /// One behind the other, so that two of them are loaded at once.
+    Before,
+    /// Code of our own has too few registers for that.
+    None,
 }
 
 fn split_loop(
@@ -129,7 +138,8 @@ fn split_loop(
     let is_plain = target.gpu || target.vector_bytes == 0 || runs_by_lanes;
     let left = if is_plain { Left::Loop } else { Left::Selects };
     let is_held = !is_plain && register == Register::F64 && target.vector_bytes >= 32;
-    let held = if is_held { Held::Lanes } else { Held::Scalars };
+    let names = if target.hoists { Names::None } else { Names::Before };
+    let held = if is_held { Held::Lanes(names) } else { Held::Scalars };
     let (lo, hi, body) = (lo.clone(), hi.clone(), body.clone());
     let sum = Sum { var: *var, lo, hi, total, value, body, left, held };
     let (lanes, vectors) = shape(function, &sum)?;
@@ -238,7 +248,11 @@ impl Sum {
                 continue;
             };
             let words = matches!(function.arrays[*array].elem, DataType::I32 | DataType::U32);
-            if lanes > 1 || self.held == Held::Lanes || !words || **index != Expr::Var(self.var) {
+            if lanes > 1
+                || self.held == Held::Lanes(Names::None)
+                || !words
+                || **index != Expr::Var(self.var)
+            {
                 continue;
             }
             let name = function.vars[*var].name.clone();
@@ -309,7 +323,7 @@ impl Sum {
 
     /// The value with several iterations in lanes, if they are to be and can be.
     fn in_lanes(&self, function: &Function, ways: i64) -> Option<Expr> {
-        let is_wanted = self.held == Held::Lanes;
+        let is_wanted = matches!(self.held, Held::Lanes(_));
         let gathered = || widened_sum(function, (self, Scattered::Gathered), ways as u16);
         is_wanted.then(gathered).flatten()
     }
