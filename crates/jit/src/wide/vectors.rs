@@ -64,13 +64,13 @@ impl Emitter<'_> {
                 self.choice(if_, to, [yes, no])?;
             }
             Inst::Precision { to, from } => self.precision(to, from)?,
-            Inst::FromWhole { to, from } => self.from_whole(to, from)?,
+            Inst::FromWhole { to, from } => self.float_of_whole(to, from)?,
             _ => return None,
         }
         Some(())
     }
 
-    fn from_whole(&mut self, to: Value, from: Value) -> Option<()> {
+    fn float_of_whole(&mut self, to: Value, from: Value) -> Option<()> {
         let convert = Vector { wide: true, ..arithmetic(self.ty(to), 0x2a) };
         let from = Operand::Register(self.whole(from, 0)?);
         self.float_inst(&Inst::Zero { to })?;

@@ -27,7 +27,7 @@ pub(in crate::legalise) fn galloping_loops(
         levels.all(|(level, _)| level.kind.locates() || level.kind.properties().ordered)
     };
     let gallops = |var: &IndexVar| {
-        // Entries in no order are walked, and others searched for each.
+        // Unordered entries are walked, and others searched for each.
         if !needed.iter().all(|a| in_order(a, var)) {
             return false;
         }
