@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Rows keep their positions; segments of later parts move behind those of earlier ones, as
-//! where who calls a kernel joins parts. A part waits until those before it have been moved, which takes far less time
+//! where the caller of a kernel joins parts. A part waits until those before it have been moved, which takes far less time
 //! than what it computes.
 
 use super::symbols::Symbols;

@@ -149,7 +149,8 @@ impl Lowerer<'_> {
             Output::Assemble(Assembly { rest, .. }) if rest.is_in_two_passes() => vec![],
             Output::Assemble(_) => {
                 let mut stmts = self.opened_root();
-                if self.plan.output.gathered_from().is_none() {
+                // Each of several parts would make room for all of them.
+                if self.plan.output.gathered_from().is_none() && self.parts.is_none() {
                     stmts.extend(expected_room(&mut self.cx));
                 }
                 stmts
