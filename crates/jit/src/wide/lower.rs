@@ -238,6 +238,12 @@ impl<'f> Lowering<'f> {
             }
             Expr::Binary(BinaryOp::Ge, a, least) => {
                 let Expr::Const(Scalar::I64(0..)) = **least else { return };
+                // What a store changes is not looked for.
+                let mut loads = false;
+                a.walk(&mut |e| loads |= matches!(e, Expr::Load { .. }));
+                if loads {
+                    return;
+                }
                 let (what, value) = (What::NotNegative, self.slots());
                 let known = Known { what, e: (**a).clone(), value, level: 0 };
                 if let Some(scope) = self.scopes.last_mut() {

@@ -89,11 +89,19 @@ impl Element {
                     }
                     (stores, end) = (stores + 1, k + 1);
                 }
+                Stmt::Store { array, .. } if self.is_found_by(*array) => break,
                 Stmt::Assign { var, .. } if mentions(&self.index, *var) => break,
                 _ => {}
             }
         }
         (stores > 1).then_some(end)
+    }
+
+    /// Whether the index is read from an array.
+    fn is_found_by(&self, other: Array) -> bool {
+        let mut found = false;
+        self.index.walk(&mut |e| found |= matches!(e, Expr::Load { array, .. } if *array == other));
+        found
     }
 
     /// Whether an expression reads no other element of the array, and nothing of it but elements.
@@ -193,6 +201,9 @@ mod tests {
             let body = format!("i = n\nj = 1\n{one}{between}{one}");
             check(&body, &body);
         }
+        let one = "y[x[0]] = y[x[0]] + 1\n";
+        let moved = format!("{one}x[0] = 2\n{one}");
+        check(&moved, &moved);
         random::check(|f, _| forward_stores(f), crate::transform::Target::SCALAR, 300);
     }
 }
