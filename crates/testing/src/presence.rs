@@ -9,6 +9,7 @@
 use crate::number::Number;
 use tamis::Strictness;
 use tamis_ir::algebra::{BinaryOp, ZeroRule};
+use tamis_ir::datatype::Scalar;
 
 /// Whether a value follows from fill values and constants alone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -71,8 +72,17 @@ pub fn binary(
     }
     let both = a.presence.max(b.presence);
     let number = computed(a.number, b.number);
+    // An infinity that is not stored may decide beside what is no number.
+    let left = |value: Value| op.annihilated_left(value.number.scalar());
+    let right = |value: Value| op.annihilated_right(value.number.scalar());
+    let differs = |value: Value, by: Option<Scalar>| {
+        let decides = value.presence < Presence::Stored && !value.number.is_finite();
+        decides && by.is_some_and(|c| !Number::of(c).is_same(number))
+    };
     let presence = match decides(Presence::Either) {
-        _ if both == Presence::Undefined => both,
+        _ if both == Presence::Undefined || differs(a, left(a)) || differs(b, right(b)) => {
+            Presence::Undefined
+        }
         Some(_) if !number.is_true() => Presence::Either,
         Some(_) => Presence::Undefined,
         None => both,
