@@ -55,7 +55,8 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
 }
 
 /// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
-/// loops of their own. The least of terms takes no loop over what a term lacks. Differences stay: the sums of both
+/// loops of their own. Terms of `min`, `max`, `any` and `all` that lack a variable are apart: they count once, and their loop over it
+/// becomes a test that it has coordinates. Differences stay: the sums of both
 /// sides may be large where the differences are small.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };

@@ -341,13 +341,13 @@ impl Sum {
         lanes: i64,
     ) -> Vec<Stmt> {
         let gathered = if lanes == 1 { self.in_lanes(function, ways) } else { None };
-        let (held, wide) = if gathered.is_some() { (1, ways) } else { (ways, lanes) };
+        let (accumulators, wide) = if gathered.is_some() { (1, ways) } else { (ways, lanes) };
         let ty = Type { lanes: wide as u16, ..function.vars[self.total].ty };
         let zero = self.zero(function);
         let zero = if wide > 1 { splat(zero, wide) } else { zero };
         let [base, name] = [self.total, self.var].map(|v| function.vars[v].name.clone());
         let parts: Vec<Var> =
-            (0..held).map(|k| fresh(function, &format!("{base}{k}"), ty)).collect();
+            (0..accumulators).map(|k| fresh(function, &format!("{base}{k}"), ty)).collect();
         let (begin, end, bounds) = self.bounds(function);
         let mid = fresh(function, &format!("{name}_mid"), Type::INDEX);
         let stride = ways * lanes;
