@@ -55,16 +55,18 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
 }
 
 /// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
-/// loops of their own. Terms of `min`, `max`, `any` and `all` that lack a variable are apart: they count once, and their loop over it
-/// becomes a test that it has coordinates. Differences stay: the sums of both
+/// loops of their own. Where no term of `min`, `max`, `any` or `all` has every variable, those of different variables are apart: a loop over
+/// a variable that terms lack becomes a test that it has coordinates. Differences stay: the sums of both
 /// sides may be large where the differences are small.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
     let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
     let join = |a, b| Expr::Binary(op.binary(), Box::new(a), Box::new(b));
-    for term in terms(&body, op.binary()) {
-        let over = if op.is_idempotent() { vec![] } else { vars.clone() };
-        let mut loops = [term.free_vars(), over].concat();
+    let all = terms(&body, op.binary());
+    let has_every = |term: &&Expr| vars.iter().all(|v| term.free_vars().contains(v));
+    let over = if op.is_idempotent() && !all.iter().any(has_every) { &[][..] } else { &vars };
+    for term in all {
+        let mut loops = [&term.free_vars()[..], over].concat();
         loops.sort();
         loops.dedup();
         let is_alone = op == ReduceOp::Add && is_separable(term, &vars);
