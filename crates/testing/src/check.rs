@@ -107,8 +107,8 @@ fn attempt_kernels(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic>
         Err(d)
             if d.code == Code::IntegerOverflow
                 && (program.statements.len() > 1
-                    || multiplies(&program)
-                    || overflows(&types, &expected)) =>
+                    || overflows(&types, &expected)
+                    || reference::reach(&program, &dense, &sizes)? >= 2_f64.powi(63)) =>
         {
             return Ok(Outcome::Invalid);
         }

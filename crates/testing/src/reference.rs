@@ -87,21 +87,7 @@ pub fn evaluate(
     sizes: &Sizes,
 ) -> Result<BTreeMap<String, Dense>, Diagnostic> {
     let program = notation::make_explicit(program)?;
-    let (tensors, dims) = (BTreeMap::new(), BTreeMap::new());
-    let mut state = State { program: &program, tensors, dims, strictness: sizes.strictness };
-    for (name, dense) in operands {
-        if let Some(id) = program.tensor(name) {
-            state.tensors.insert(id, dense.clone());
-        }
-    }
-    for (name, &dimension) in &sizes.dims {
-        if let Some(var) = program.var(name) {
-            state.dims.insert(var, dimension);
-        }
-    }
-    let shapes = sizes.shapes.iter();
-    let shapes = shapes.filter_map(|(name, s)| Some((program.tensor(name)?, s.clone())));
-    state.learn_dims(shapes.collect());
+    let mut state = State::new(&program, operands, sizes);
     for (k, statement) in program.statements.iter().enumerate() {
         let tensor = statement.result.tensor;
         let name = &program.tensors[tensor].name;
@@ -115,6 +101,23 @@ pub fn evaluate(
     }
     let results = program.results().into_iter();
     Ok(results.map(|id| (program.tensors[id].name.clone(), state.tensors[&id].clone())).collect())
+}
+
+/// How large products and sums on the way to the elements of the only statement may become in any order of their
+/// factors and terms: zeros count as 1, since they may come last.
+pub fn reach(
+    program: &Program,
+    operands: &BTreeMap<String, Dense>,
+    sizes: &Sizes,
+) -> Result<f64, Diagnostic> {
+    let program = notation::make_explicit(program)?;
+    let state = State::new(&program, operands, sizes);
+    let [statement] = &program.statements[..] else { return Ok(f64::INFINITY) };
+    let mut most = 0.0_f64;
+    state.each(&statement.result.indices, &mut BTreeMap::new(), &mut |env| {
+        most = most.max(state.reach(&statement.value, env));
+    });
+    Ok(most)
 }
 
 /// A value as a tensor of a type holds it; an integer that does not fit stays.
@@ -133,7 +136,62 @@ struct State<'p> {
     strictness: Strictness,
 }
 
-impl State<'_> {
+impl<'p> State<'p> {
+    fn new(program: &'p Program, operands: &BTreeMap<String, Dense>, sizes: &Sizes) -> State<'p> {
+        let (tensors, dims) = (BTreeMap::new(), BTreeMap::new());
+        let mut state = State { program, tensors, dims, strictness: sizes.strictness };
+        for (name, dense) in operands {
+            if let Some(id) = program.tensor(name) {
+                state.tensors.insert(id, dense.clone());
+            }
+        }
+        for (name, &dimension) in &sizes.dims {
+            if let Some(var) = program.var(name) {
+                state.dims.insert(var, dimension);
+            }
+        }
+        let shapes = sizes.shapes.iter();
+        let shapes = shapes.filter_map(|(name, s)| Some((program.tensor(name)?, s.clone())));
+        state.learn_dims(shapes.collect());
+        state
+    }
+
+    /// Calls `f` at all coordinates of some variables.
+    fn each(
+        &self,
+        vars: &[IndexVar],
+        env: &mut BTreeMap<IndexVar, u64>,
+        f: &mut dyn FnMut(&mut BTreeMap<IndexVar, u64>),
+    ) {
+        let Some((&var, rest)) = vars.split_first() else { return f(env) };
+        for c in 0..self.dims[&var] {
+            env.insert(var, c);
+            self.each(rest, env, f);
+        }
+        env.remove(&var);
+    }
+
+    /// How large what leads to a value may be; zeros count as 1.
+    fn reach(&self, e: &Expr, env: &mut BTreeMap<IndexVar, u64>) -> f64 {
+        match e {
+            Expr::Unary(UnaryOp::Square, a) => self.reach(a, env).powi(2),
+            Expr::Unary(UnaryOp::Cube, a) => self.reach(a, env).powi(3),
+            Expr::Unary(_, a) => self.reach(a, env),
+            Expr::Binary(BinaryOp::Mul, a, b) => self.reach(a, env) * self.reach(b, env),
+            Expr::Binary(_, a, b) => self.reach(a, env) + self.reach(b, env),
+            Expr::Reduce { op, vars, body } => {
+                let is_product = *op == ReduceOp::Mul;
+                let mut total = if is_product { 1.0 } else { 0.0 };
+                self.each(vars, env, &mut |env| match is_product {
+                    true => total *= self.reach(body, env),
+                    false => total += self.reach(body, env),
+                });
+                total
+            }
+            leaf => self.value(leaf, env).number.size().max(1.0),
+        }
+    }
+
     /// The result after a statement.
     fn statement(&self, statement: &Statement, shape: Option<&Vec<u64>>, fill: Number) -> Dense {
         let access = &statement.result;
@@ -236,17 +294,11 @@ impl State<'_> {
         env: &mut BTreeMap<IndexVar, u64>,
         total: &mut Value,
     ) {
-        let Some((&var, rest)) = vars.split_first() else {
+        self.each(vars, env, &mut |env| {
             let Value { number, presence } = self.value(body, env);
             total.number = combine(op, total.number, number);
             total.presence = total.presence.max(presence);
-            return;
-        };
-        for c in 0..self.dims[&var] {
-            env.insert(var, c);
-            self.reduce(op, rest, body, env, total);
-        }
-        env.remove(&var);
+        });
     }
 }
 
