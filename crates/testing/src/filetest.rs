@@ -313,7 +313,7 @@ impl Filetest {
 }
 
 /// Checks a case on a backend; in machine code the first alternative at each level of the processor, and the
-/// others at one of them in turn.
+/// k-th at the k-th level, from the lowest one again after the highest.
 fn on_backend(case: &Case, backend: Backend, alternative: usize) -> Result<(), String> {
     let asked = processor::level().map_err(|d| d.to_string())?;
     let all: Vec<Level> = Level::supported().collect();

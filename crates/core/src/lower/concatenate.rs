@@ -28,11 +28,11 @@ use tamis_ir::ir::{ArrayRole, Expr, Stmt};
 
 /// Parts of a result that follow each other.
 pub(super) struct Concatenated {
-    /// What comes before all parts.
+    /// Statements in front of the loop over parts.
     pub(super) before: Vec<Stmt>,
-    /// What a part does.
+    /// The statements of one part.
     pub(super) part: Vec<Stmt>,
-    /// What comes after all parts.
+    /// Statements behind that loop.
     pub(super) after: Vec<Stmt>,
 }
 

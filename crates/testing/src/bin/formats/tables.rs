@@ -69,7 +69,7 @@ impl Bench {
         Ok(self.times(&[text], operands, results)?[0])
     }
 
-    /// How long programs of the same operands take, in turn.
+    /// How long programs of the same operands take; their runs alternate.
     pub fn times(
         self,
         texts: &[&str],
