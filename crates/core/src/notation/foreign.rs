@@ -248,6 +248,28 @@ pub fn constant(name: &str) -> Option<String> {
     Some(format!("write {number}"))
 }
 
+/// An access whose indices are coordinates or ranges of them in part, by slices: `A(0,1:,i)` is `A(k[{0}],l[1:],i)`.
+pub(super) fn in_slices<'a>(
+    source: &str,
+    name: &str,
+    indices: impl Iterator<Item = &'a str>,
+) -> String {
+    let mut used = source.to_owned();
+    let indices = indices.map(|index| {
+        let index = index.trim();
+        let slice = match index {
+            ":" => String::new(),
+            _ if index.contains(':') && !index.contains('[') => format!("[{index}]"),
+            _ if index.parse::<u64>().is_ok() => format!("[{{{index}}}]"),
+            _ => return index.to_owned(),
+        };
+        let var = fresh(&used);
+        used += &format!(" {var}");
+        var + &slice
+    });
+    format!("{name}({})", indices.collect::<Vec<_>>().join(","))
+}
+
 /// An index variable that a text does not name yet.
 pub(super) fn fresh(source: &str) -> String {
     let is_used = |name: &str| {

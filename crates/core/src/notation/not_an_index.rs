@@ -58,7 +58,13 @@ impl<'t> Resolver<'t> {
     /// comparison.
     fn as_slice(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> String {
         let sliced = match &arg.node {
-            Node::Number(Scalar::I64(0..)) => return format!("write {}", self.element(name, args)),
+            Node::Number(Scalar::I64(0..)) => {
+                let indices = args.iter().map(|arg| self.text(&arg.span));
+                return format!(
+                    "write {}",
+                    foreign::in_slices(self.text, self.text(name), indices)
+                );
+            }
             Node::Number(_) | Node::Negate(_) => {
                 return "coordinates are counted from 0: write A(i,k[{0}]) for the first"
                     .to_owned();
@@ -86,20 +92,6 @@ impl<'t> Resolver<'t> {
             None if self.bound.is_empty() => "write a name, as in A(i,j)".to_owned(),
             None => format!("write {}", self.picked(name, args, arg)),
         }
-    }
-
-    /// An access with a slice of one coordinate in place of each number.
-    fn element(&self, name: &Range<usize>, args: &[Raw]) -> String {
-        let mut used = self.text.to_owned();
-        let indices = args.iter().map(|arg| match arg.node {
-            Node::Number(Scalar::I64(0..)) => {
-                let var = foreign::fresh(&used);
-                used += &format!(" {var}");
-                format!("{var}[{{{}}}]", self.text(&arg.span))
-            }
-            _ => self.text(&arg.span).to_owned(),
-        });
-        format!("{}({})", self.text(name), indices.collect::<Vec<_>>().join(","))
     }
 
     /// An access with another index instead of one.

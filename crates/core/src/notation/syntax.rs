@@ -406,20 +406,35 @@ impl Parser<'_> {
         if let (Some(value), false) = (value, self.next_is(":")) {
             return Ok(value);
         }
-        let ends = |signs: &[&str]| {
-            let is_end = |kind: &Kind| match kind {
-                Kind::Sign(sign) => signs.contains(sign),
-                kind => matches!(kind, Kind::End | Kind::Separator),
-            };
-            self.rest().iter().find(|t| is_end(&t.kind)).map(|t| t.span.clone())
-        };
-        let end = ends(&[",", ")"]).map_or(self.source.len(), |span| span.start);
-        let last = ends(&[")"]).map_or(self.source.len(), |span| span.end);
-        let (before, after) = (&self.source[name.start..start], &self.source[end..last]);
-        let range = self.source[start..end].trim();
-        let slice = if range == ":" { String::new() } else { format!("[{range}]") };
-        let help = format!("write {before}{}{slice}{after}", foreign::fresh(self.source));
-        Err(self.refuse(start..start + range.len(), "an index has to be a variable", &help))
+        let own = &self.source[name.clone()];
+        let indices = self.arguments_of(name);
+        let help =
+            foreign::in_slices(self.source, own, indices.iter().map(|i| &self.source[i.clone()]));
+        let range = indices.into_iter().find(|i| i.contains(&start)).unwrap_or(self.span());
+        Err(self.refuse(range, "an index has to be a variable", &format!("write {help}")))
+    }
+
+    /// Where the arguments of a name are, whatever they say.
+    fn arguments_of(&self, name: &Range<usize>) -> Vec<Range<usize>> {
+        let tokens = self.tokens.iter().skip_while(|t| t.span.start <= name.start).skip(1);
+        let (mut found, mut open) = (vec![], 0);
+        let mut own: Option<Range<usize>> = None;
+        for t in tokens {
+            match t.kind {
+                Kind::Sign("(" | "[" | "{") => open += 1,
+                Kind::Sign("]" | "}") => open -= 1,
+                Kind::Sign(")") if open > 0 => open -= 1,
+                Kind::Sign(",") if open == 0 => {
+                    found.extend(own.take());
+                    continue;
+                }
+                Kind::Sign(")") | Kind::End | Kind::Separator => break,
+                _ => {}
+            }
+            own = Some(own.map_or(t.span.start, |own| own.start)..t.span.end);
+        }
+        found.extend(own);
+        found
     }
 
     fn binary(&self, op: BinaryOp, left: Raw, right: Raw) -> Result<Raw, Diagnostic> {

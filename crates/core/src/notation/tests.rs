@@ -223,6 +223,11 @@ fn syntax_is_refused_with_the_place() {
          write A(i,k[1:n])",
     );
     refused(
+        "y(i) = A(:, i, B(j[{0,1}]), 1:, 2)",
+        "error[syntax]: an index has to be a variable\n  | y(i) = A(:, i, B(j[{0,1}]), 1:, 2)\n  |          ^\n  = help: \
+         write A(k,i,B(j[{0,1}]),l[1:],m[{2}])",
+    );
+    refused(
         "y(i) = A(i,0,2)",
         "error[syntax]: an index has to be a variable\n  | y(i) = A(i,0,2)\n  |            ^\n  = help: \
          write A(i,k[{0}],l[{2}])",
