@@ -178,7 +178,7 @@ fn overflowed(element: Number, tensor: &Tensor) -> bool {
 fn are_same(some: &[(String, Tensor)], others: &[(String, Tensor)], backend: Backend) -> bool {
     let bits = |tensor: &Tensor| {
         let mut bits = bits(tensor);
-        if backend == Backend::CudaEmulated {
+        if matches!(backend, Backend::Cuda | Backend::CudaEmulated) {
             bits.iter_mut().flatten().for_each(|x| *x = unsigned_zero(*x));
         }
         bits

@@ -1,7 +1,7 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite|near]
-//! [--backend jit|c|interp|interp-vectors|cuda-emulated] [--schedules some|all]
+//! [--backend jit|c|interp|interp-vectors|cuda|cuda-emulated] [--schedules some|all]
 //! [--cpu LEVEL|each] [--cc PROGRAM] [--batch N] [--print wrong|all]`
 //!
 //! `--cpu each` runs so many programs, or so long, at each processor level that the machine has. `--cc`
@@ -11,7 +11,7 @@
 //! With `--values near` operands are integers near the limits of their types, with `--values infinite`
 //! ones and infinities.
 //!
-//! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
+//! On a GPU, emulated or not, most programs have loops on its units by a schedule, others by themselves; the
 //! interpreter, which checks that their iterations are independent, has some as well.
 //!
 //! With `--schedules all` every program that some command fits has a schedule. With `--print all` each
@@ -407,7 +407,7 @@ fn put_on_ranks(random: &mut Random, case: &mut Case) {
 /// Gives some cases loops on a GPU, where the backend has one, or checks what they do.
 fn put_on_gpu(random: &mut Random, case: &mut Case, backend: Backend) {
     let wanted = match backend {
-        Backend::CudaEmulated => !random.one_in(3),
+        Backend::Cuda | Backend::CudaEmulated => !random.one_in(3),
         Backend::Interpreter => random.one_in(3),
         _ => false,
     };

@@ -1,7 +1,7 @@
 //! Kernels on a GPU: checked against the processor, and timed by the device's clock.
 //!
 //! ```text
-//! gpu [--quick] [--backend cuda|cuda-emulated] [--only spmv,ttm]
+//! gpu [--quick] [--backend cuda|cuda-emulated] [--only spmv,ttm16] [--patterns stencil,random,power-law]
 //! ```
 //!
 //! Five-point stencils, random and power-law matrices and tensors of 240 MB and more, small ones with
@@ -117,7 +117,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let after = |flag: &str| args.iter().position(|a| a == flag).and_then(|k| args.get(k + 1));
     let quick = args.iter().any(|a| a == "--quick");
-    let only: Option<Vec<&str>> = after("--only").map(|names| names.split(',').collect());
+    let listed = |flag| after(flag).map(|names| names.split(',').collect::<Vec<&str>>());
+    let (only, patterns) = (listed("--only"), listed("--patterns"));
+    let asked = |pattern: &Pattern| patterns.as_ref().is_none_or(|p| p.contains(&pattern.name()));
     let backend = after("--backend").and_then(|name| Backend::parse(name)).unwrap_or(Backend::Cuda);
     let yardsticks = match yardsticks(backend) {
         Ok(yardsticks) => yardsticks,
@@ -131,7 +133,7 @@ fn main() -> ExitCode {
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut failed = false;
-    for pattern in Pattern::ALL {
+    for pattern in Pattern::ALL.into_iter().filter(asked) {
         // Operations on the same operand stand beside each other.
         let mut operand: Option<((usize, Size), Tensor)> = None;
         for operation in &OPERATIONS {
