@@ -14,16 +14,19 @@ pub enum Pattern {
     PowerLaw,
 }
 
-/// What an input is for.
+/// What an input is for, and how many entries it has, about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// A trial of the program.
     Quick,
-    /// Operands of 240 MB and more.
-    Full,
-    /// Matrices whose square is as large as that.
-    Squared,
+    /// Operands larger than caches.
+    Full(usize),
+    /// Matrices whose square is as large as that of so many entries.
+    Squared(usize),
 }
+
+/// The entries of operands of 240 MB and more.
+pub const ENTRIES: usize = 24_000_000;
 
 impl Pattern {
     /// All of them.
@@ -42,18 +45,18 @@ impl Pattern {
     pub fn entries(self, order: usize, size: Size) -> Coordinates {
         let (rows, count): (u64, usize) = match (order, size) {
             (2, Size::Quick) => (2_000, 20_000),
-            (2, Size::Full) => (1 << 20, 24_000_000),
-            (2, Size::Squared) => match self {
-                Pattern::PowerLaw => (1 << 17, 1 << 20),
-                _ => (1 << 20, 8_000_000),
+            (2, Size::Full(count)) => (1 << 20, count),
+            (2, Size::Squared(count)) => match self {
+                Pattern::PowerLaw => (1 << 17, count / 24),
+                _ => (1 << 20, count / 3),
             },
             (_, Size::Quick) => (200, 20_000),
-            (_, _) => (1 << 12, 24_000_000),
+            (_, Size::Full(count) | Size::Squared(count)) => (1 << 12, count),
         };
         let dims = vec![rows; order];
         match self {
             Pattern::Stencil if size == Size::Quick => stencil(40, order),
-            Pattern::Stencil => stencil(2200, order),
+            Pattern::Stencil => stencil((count / 5).isqrt() as u64, order),
             Pattern::Random => listed(dims, count, &mut |random, rows| {
                 let below = 1 + random.below(rows as usize);
                 random.below(below) as u64

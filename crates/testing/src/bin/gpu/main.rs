@@ -1,11 +1,12 @@
 //! Kernels on a GPU: checked against the processor, and timed by the device's clock.
 //!
 //! ```text
-//! gpu [--quick] [--backend cuda|cuda-emulated] [--only spmv,ttm16] [--patterns stencil,random,power-law]
+//! gpu [--quick] [--entries N] [--backend cuda|cuda-emulated] [--only spmv,ttm16]
+//!     [--patterns stencil,random,power-law] [--schedule COMMANDS]...
 //! ```
 //!
-//! Five-point stencils, random and power-law matrices and tensors of 240 MB and more, small ones with
-//! `--quick`. Operands and results are on the device. What is timed is a row of calls between two events of
+//! Five-point stencils, random and power-law matrices and tensors of 240 MB and more, of so many entries
+//! with `--entries`, small ones with `--quick`. Each `--schedule` is tried, where kernels otherwise get one. Operands and results are on the device. What is timed is a row of calls between two events of
 //! the device, of Tamis and of others alike, and then a call by the host's clock, to the end of what it
 //! computes. Beside that stand what the bytes that a kernel has to read and write at least once take at the
 //! rate of a copy, what its gathers alone take, and what cuSPARSE takes, by CuPy and PyTorch, where Python
@@ -14,7 +15,7 @@
 mod inputs;
 mod peers;
 
-use inputs::{Pattern, Size};
+use inputs::{ENTRIES, Pattern, Size};
 use std::process::ExitCode;
 use std::time::Instant;
 use tamis::gpu::{DeviceTensor, to_device};
@@ -33,8 +34,8 @@ struct Operation {
     text: &'static str,
     order: usize,
     dense: &'static [(&'static str, &'static [Dim])],
-    /// The format of the result, and whether its entries are known before.
-    result: (&'static str, bool),
+    /// The format of the result.
+    result: &'static str,
     /// Which level of A has the coordinates that rows of which operand are gathered by.
     gathers: &'static [(usize, &'static str)],
     /// Whether cuSPARSE has it.
@@ -53,7 +54,7 @@ const OPERATIONS: [Operation; 7] = [
         text: "y(i) = A(i,j) * x(j)",
         order: 2,
         dense: &[("x", &[Dim::Of(1)])],
-        result: ("dense", false),
+        result: "dense",
         gathers: &[(1, "x")],
         peers: true,
     },
@@ -62,7 +63,7 @@ const OPERATIONS: [Operation; 7] = [
         text: "C(i,k) = A(i,j) * B(j,k)",
         order: 2,
         dense: &[("B", &[Dim::Of(1), Dim::Columns(32)])],
-        result: ("dense", false),
+        result: "dense",
         gathers: &[(1, "B")],
         peers: true,
     },
@@ -71,7 +72,7 @@ const OPERATIONS: [Operation; 7] = [
         text: "C(i,j) = A(i,j) * (X(i,k) * Y(j,k))",
         order: 2,
         dense: &[("X", &[Dim::Of(0), Dim::Columns(32)]), ("Y", &[Dim::Of(1), Dim::Columns(32)])],
-        result: ("csr", true),
+        result: "csr",
         gathers: &[(1, "Y")],
         peers: true,
     },
@@ -80,7 +81,7 @@ const OPERATIONS: [Operation; 7] = [
         text: "C(i,j) = A(i,k) * B(k,j)",
         order: 2,
         dense: &[],
-        result: ("csr", false),
+        result: "csr",
         gathers: &[],
         peers: true,
     },
@@ -89,7 +90,7 @@ const OPERATIONS: [Operation; 7] = [
         text: "M(i,j) = A(i,k,l) * C(k,j) * D(l,j)",
         order: 3,
         dense: &[("C", &[Dim::Of(1), Dim::Columns(32)]), ("D", &[Dim::Of(2), Dim::Columns(32)])],
-        result: ("dense", false),
+        result: "dense",
         gathers: &[(1, "C"), (2, "D")],
         peers: false,
     },
@@ -98,7 +99,7 @@ const OPERATIONS: [Operation; 7] = [
         text: "y(i,j) = A(i,j,k) * x(k)",
         order: 3,
         dense: &[("x", &[Dim::Of(2)])],
-        result: ("dcsr", true),
+        result: "dcsr",
         gathers: &[(2, "x")],
         peers: false,
     },
@@ -107,7 +108,7 @@ const OPERATIONS: [Operation; 7] = [
         text: "Y(i,j,l) = A(i,j,k) * X(k,l)",
         order: 3,
         dense: &[("X", &[Dim::Of(2), Dim::Columns(16)])],
-        result: ("(i,j,l) -> (i: compressed, j: compressed, l: dense)", true),
+        result: "(i,j,l) -> (i: compressed, j: compressed, l: dense)",
         gathers: &[(2, "X")],
         peers: false,
     },
@@ -120,6 +121,13 @@ fn main() -> ExitCode {
     let listed = |flag| after(flag).map(|names| names.split(',').collect::<Vec<&str>>());
     let (only, patterns) = (listed("--only"), listed("--patterns"));
     let asked = |pattern: &Pattern| patterns.as_ref().is_none_or(|p| p.contains(&pattern.name()));
+    let entries = after("--entries").and_then(|n| n.parse().ok()).unwrap_or(ENTRIES);
+    let flags = args.iter().zip(args.iter().skip(1));
+    let schedules = flags.filter(|(flag, _)| *flag == "--schedule").map(|(_, text)| &**text);
+    let mut schedules: Vec<&str> = schedules.collect();
+    if schedules.is_empty() {
+        schedules.push("");
+    }
     let backend = after("--backend").and_then(|name| Backend::parse(name)).unwrap_or(Backend::Cuda);
     let yardsticks = match yardsticks(backend) {
         Ok(yardsticks) => yardsticks,
@@ -142,22 +150,24 @@ fn main() -> ExitCode {
             }
             let size = match (quick, operation.name) {
                 (true, _) => Size::Quick,
-                (false, "spgemm") => Size::Squared,
-                (false, _) => Size::Full,
+                (false, "spgemm") => Size::Squared(entries),
+                (false, _) => Size::Full(entries),
             };
-            let raced = match &operand {
+            let found = match &operand {
                 Some((of, kept)) if *of == (operation.order, size) => Ok(kept.clone()),
                 _ => packed(operation.order, pattern, size),
             };
-            let raced = raced.and_then(|sparse| {
-                operand = Some(((operation.order, size), sparse.clone()));
-                race(operation, pattern, sparse, backend, yardsticks.as_ref())
-            });
-            match raced {
-                Ok(line) => println!("{line}"),
-                Err(why) => {
-                    eprintln!("{} {}: {why}", operation.name, pattern.name());
-                    failed = true;
+            for schedule in &schedules {
+                let raced = found.clone().and_then(|sparse| {
+                    operand = Some(((operation.order, size), sparse.clone()));
+                    race(operation, schedule, pattern, sparse, backend, yardsticks.as_ref())
+                });
+                match raced {
+                    Ok(line) => println!("{line}"),
+                    Err(why) => {
+                        eprintln!("{} {}: {why}", operation.name, pattern.name());
+                        failed = true;
+                    }
                 }
             }
         }
@@ -189,6 +199,7 @@ fn packed(order: usize, pattern: Pattern, size: Size) -> Result<Tensor, Diagnost
 /// One kernel on one input: right within rounding, and how fast.
 fn race(
     operation: &Operation,
+    schedule: &str,
     pattern: Pattern,
     sparse: Tensor,
     backend: Backend,
@@ -210,23 +221,19 @@ fn race(
     let program = tamis::notation::parse(operation.text)?;
     let result = program.tensors[program.statements[0].result.tensor].name.clone();
     let mut options = Options { backend: Backend::Jit, ..Options::default() };
-    let (stored, known) = operation.result;
     let order = program.tensor(&result).map(|id| program.tensors[id].order);
-    options.results.insert(result.clone(), format::parse(stored, order)?);
+    options.results.insert(result.clone(), format::parse(operation.result, order)?);
     let expected = Kernel::compile(operation.text, &operands, &options)?.run(&operands)?;
     let expected = &expected[0].1;
     options.backend = backend;
+    options.schedule = tamis::schedule::parse(schedule)?;
     let kernel = Kernel::compile(operation.text, &operands, &options)?;
     let line = format!("| {} | {} | {entries} | ", operation.name, pattern.name());
     let Some((limits, copied)) = yardsticks else {
-        let results = match known {
-            true => kernel.compute(&operands, &[(&result, expected)]),
-            false => kernel.run(&operands),
-        };
-        check(&results?[0].1, expected)?;
+        check(&kernel.run(&operands)?[0].1, expected)?;
         return Ok(line + "- | - | - | - | - | - | - |");
     };
-    let [ms, alone] = timed(&kernel, &operands, (&result, expected), known)?;
+    let [ms, alone] = timed(&kernel, &operands, expected)?;
     let moved: usize = tensors.iter().map(|(_, t)| t.bytes()).sum::<usize>() + expected.bytes();
     let rate = moved as f64 / f64::from(ms) / 1e6;
     let gathered = match gathered(operation, &operands, limits)? {
@@ -242,18 +249,13 @@ fn race(
 fn timed(
     kernel: &Kernel,
     operands: &[(&str, &Tensor)],
-    (result, expected): (&str, &Tensor),
-    known: bool,
+    expected: &Tensor,
 ) -> Result<[f32; 2], Diagnostic> {
     let on_device = operands.iter().map(|(_, tensor)| to_device(tensor));
     let on_device = on_device.collect::<Result<Vec<DeviceTensor>, Diagnostic>>()?;
     let names = operands.iter().map(|(name, _)| *name);
     let operands: Vec<(&str, &DeviceTensor)> = names.zip(&on_device).collect();
-    let entries = known.then(|| to_device(expected)).transpose()?;
-    let call = || match &entries {
-        Some(entries) => kernel.compute_on_device(&operands, &[(result, entries)]),
-        None => kernel.run_on_device(&operands),
-    };
+    let call = || kernel.run_on_device(&operands);
     check(&call()?[0].1.from_device()?, expected)?;
     let (mut rows, mut alone) = (vec![], vec![]);
     for _ in 0..RUNS {
