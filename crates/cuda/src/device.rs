@@ -319,7 +319,8 @@ impl<'c> Running<'c> {
         let mut values: Vec<u64> = start.launch.arguments.iter().map(value).collect();
         let mut arguments: Vec<*mut c_void> =
             values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
-        let grid = (start.blocks, start.launch.threads);
+        let busy = start.launch.blocks.as_ref().and_then(|work| cuda::blocks(work, self));
+        let grid = (start.blocks.min(busy.unwrap_or(u32::MAX)), start.launch.threads);
         // SAFETY: the arguments are those of the kernel, arrays by their addresses.
         unsafe { device.launch(self.stream, start.kernel, grid, &mut arguments) }
     }

@@ -156,7 +156,11 @@ fn leaves(program: &Program, var: IndexVar, loops: &[IndexVar]) -> Vec<IndexVar>
             Relation::Part { of, place, .. } if *of == var => {
                 return [leaves(program, other, loops), leaves(program, *place, loops)].concat();
             }
-            Relation::Same { of, .. } if *of == var => return leaves(program, other, loops),
+            // A variable may have other names in loops beside these, as those that fill a workspace.
+            Relation::Same { of, .. } if *of == var => match leaves(program, other, loops) {
+                found if found.is_empty() => {}
+                found => return found,
+            },
             _ => {}
         }
     }

@@ -29,6 +29,7 @@ use loops::split_by_parent::split_by_parent;
 use loops::strip_mine::strip_mine;
 use loops::unroll::unroll;
 use loops::unswitch::unswitch;
+use memory::loads_first::loads_first;
 use memory::nontemporal::nontemporal;
 use memory::prefetch::prefetch;
 use registers::forward_stores::forward_stores;
@@ -74,7 +75,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 24] = [
+pub const PASSES: [(&str, Pass); 25] = [
     ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
@@ -96,6 +97,7 @@ pub const PASSES: [(&str, Pass); 24] = [
     ("prefetch", prefetch),
     ("unroll-and-jam", unroll_and_jam),
     ("unroll-twice", unroll_twice),
+    ("loads-first", loads_first),
     ("forward-stores", |f, _| forward_stores(f)),
     ("simplify", |f, _| simplify(f)),
     ("hoist-invariants", hoist_invariants),

@@ -91,6 +91,10 @@ impl SegmentedReductions {
         self.edges[k].open = true;
         let own = self.edges[k].clone();
         let at = cx.temp("at");
+        // Both ways use it: what it reads does not wait for the element.
+        let term = cx.held_vars("term", value.im.is_some());
+        let mut stmts = cx.assigned(term, value);
+        let value = term.value();
         let mut same = vec![];
         let sum = cx.combined(op, own.sum.value(), value.clone(), &mut same);
         same.extend(cx.assigned(own.sum, sum));
@@ -99,7 +103,8 @@ impl SegmentedReductions {
         let first = cx.reduced(Some(op), value);
         other.extend(cx.assigned(own.sum, first));
         let cond = eq(Expr::Var(at), Expr::Var(own.run));
-        vec![assign(at, position), Stmt::If { cond, then: same, otherwise: other }]
+        stmts.extend([assign(at, position), Stmt::If { cond, then: same, otherwise: other }]);
+        stmts
     }
 
     fn new_edges(

@@ -7,11 +7,13 @@
 
 use super::kernel::needed;
 use super::plan::{Kind, Step, changed, fails, kernel_name, steps};
+use crate::algebra::BinaryOp;
 use crate::backend::c::names;
 use crate::ids::{Array, Id, Var};
+use crate::ir::build::{add, binary, div, int, sub};
 use crate::ir::flow::arrays;
 use crate::ir::number::Used;
-use crate::ir::{ArrayRole, Function, Param, Stmt};
+use crate::ir::{ArrayRole, Expr, Function, Param, Stmt, Unit};
 use std::collections::BTreeSet;
 
 /// The kernels of a function, in the order in which they run.
@@ -32,6 +34,9 @@ pub struct Launch {
     pub threads: u32,
     /// Whether any number of blocks may run it, or only one.
     pub many: bool,
+    /// How many blocks have something to do: assignments, and a count by what these assign. `None` where that
+    /// follows from more.
+    pub blocks: Option<(Vec<Stmt>, Expr)>,
     /// What it takes, in order.
     pub arguments: Vec<LaunchArgument>,
     /// Arrays that are to be allocated after it, which leaves their lengths one behind the other.
@@ -80,6 +85,7 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
             name: kernel_name(&name, k),
             threads: step.shape.threads as u32,
             many: matches!(step.kind, Kind::Grid | Kind::Fill),
+            blocks: blocks(step),
             arguments: arguments(function, step),
             reserves: step.reserves(),
             lengths: if step.kind == Kind::Lengths { needed(step) } else { vec![] },
@@ -88,6 +94,25 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
         Ok(Kernels { launches: launches.collect(), common: common(function) })
     };
     functions.iter().zip(names).map(of).collect()
+}
+
+/// How many blocks a kernel has something to do for, each loop over blocks and each filled array by itself.
+fn blocks(step: &Step) -> Option<(Vec<Stmt>, Expr)> {
+    let (mut before, mut counts) = (vec![], vec![]);
+    for s in needed(step) {
+        match s {
+            Stmt::Assign { .. } => before.push(s),
+            Stmt::Parallel { unit: Unit::Block, lo, hi, .. } => counts.push(sub(hi, lo)),
+            Stmt::Fill { lo, hi, .. } if step.kind == Kind::Fill => {
+                let threads = step.shape.threads;
+                counts.push(div(add(sub(hi, lo), int(threads - 1)), int(threads)));
+            }
+            Stmt::Comment(_) => {}
+            _ => return None,
+        }
+    }
+    let most = counts.into_iter().reduce(|a, b| binary(BinaryOp::Max, a, b))?;
+    Some((before, most))
 }
 
 /// What a kernel takes: of the function's parameters and the arrays that its kernels share what it

@@ -26,16 +26,21 @@ pub fn lengths(stmts: &[Stmt], known: &dyn HostValues) -> Option<Vec<i64>> {
     let mut found = vec![];
     for s in stmts {
         match s {
-            Stmt::Assign { var, value } => {
-                if let Some(value) = host.value(value) {
-                    host.vars.insert(*var, value);
-                }
-            }
+            Stmt::Assign { .. } => host.assigned(std::slice::from_ref(s)),
             Stmt::Reserve { len, .. } => found.push(host.value(len)?.as_i64()),
             _ => return None,
         }
     }
     Some(found)
+}
+
+/// How many blocks a kernel ([`Launch::blocks`](super::Launch::blocks)) has work for; `None` where only the device
+/// knows.
+pub fn blocks((before, count): &(Vec<Stmt>, Expr), known: &dyn HostValues) -> Option<u32> {
+    let mut host = Host { vars: BTreeMap::new(), known };
+    host.assigned(before);
+    let count = host.value(count)?.as_i64();
+    Some(u32::try_from(count.max(1)).unwrap_or(u32::MAX))
 }
 
 /// The elements of arrays that lengths tell: of each the array, the element's index, and its value.
@@ -60,6 +65,17 @@ struct Host<'k> {
 }
 
 impl Host<'_> {
+    /// Notes what variables have.
+    fn assigned(&mut self, stmts: &[Stmt]) {
+        for s in stmts {
+            if let Stmt::Assign { var, value } = s
+                && let Some(value) = self.value(value)
+            {
+                self.vars.insert(*var, value);
+            }
+        }
+    }
+
     fn value(&self, e: &Expr) -> Option<Scalar> {
         match e {
             Expr::Const(c) => Some(*c),

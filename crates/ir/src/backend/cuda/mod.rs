@@ -33,7 +33,7 @@ mod words;
 mod workspaces;
 
 pub use launch::{Kernels, Launch, LaunchArgument, Table, kernels};
-pub use lengths::{HostValues, lengths, told};
+pub use lengths::{HostValues, blocks, lengths, told};
 
 pub(in crate::backend) use device::Place;
 

@@ -1,4 +1,5 @@
-//! Passes that say how memory is written and read: streaming stores, software prefetch.
+//! Passes that say how memory is written and read: streaming stores, software prefetch, loads before they are needed.
 
+pub(super) mod loads_first;
 pub(super) mod nontemporal;
 pub(super) mod prefetch;

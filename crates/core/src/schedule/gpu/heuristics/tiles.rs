@@ -1,7 +1,7 @@
-//! Tiles of positions for operands some of whose rows have far more entries than others.
+//! Tiles of positions for operands with rows so long that the rest of a GPU would wait for them.
 //!
 //! ```text
-//! y(i) = A(i,j) * x(j)          4096 positions for a block, 16 for a thread
+//! y(i) = A(i,j) * x(j)          2048 positions for a block, 8 for a thread
 //! C(i,k) = A(i,j) * B(j,k)      512 positions for a block, 64 for a warp, columns on its threads
 //! ```
 
@@ -9,31 +9,25 @@ use super::{MOST_LANES, Names, Nest};
 use crate::cin::Role;
 use crate::notation::Access;
 
-/// Rows of so many entries, and so many times as many as there are on average, are not left to a part of
-/// a warp.
+/// Rows of so many entries, of operands with fewer than `WARPS` times as many, are not left to a warp: a few
+/// thousand warps run at the same time, and each has some rows.
 const LONG: u64 = 1024;
-const SKEWED: u64 = 64;
+const WARPS: u64 = 1024;
 /// Positions of a block and of a thread where rows are cut into tiles.
-const TILES: [u64; 2] = [4096, 16];
+const TILES: [u64; 2] = [2048, 8];
 /// Positions of a block and of a warp where its threads have columns.
 const WIDE_TILES: [u64; 2] = [512, 64];
 
 impl Nest<'_> {
-    /// An operand some of whose rows have far more entries than others, and how many of the outermost
-    /// loops are over its levels.
+    /// An operand with a row that takes longer than all others together, and how many of the outermost loops
+    /// are over its levels.
     fn skewed(&self) -> Option<(&Access, usize)> {
+        let statistics = &self.request.statistics;
         let is_skewed = |access: &&Access| {
             let Role::Input(id) = self.program.tensors[access.tensor].role else { return false };
-            let known = self
-                .request
-                .statistics
-                .longest
-                .get(&id)
-                .zip(self.request.statistics.entries.get(&id));
-            let vars = self.program.level_vars(access.tensor, &access.indices);
-            let rows = vars.first().and_then(|v| self.request.statistics.dims.get(v));
-            known.zip(rows).is_some_and(|((&longest, entries), rows)| {
-                longest >= LONG && longest >= SKEWED.saturating_mul(entries / rows.max(&1))
+            let known = statistics.longest.get(&id).zip(statistics.entries.get(&id));
+            known.is_some_and(|(&longest, &entries)| {
+                longest >= LONG && longest.saturating_mul(WARPS) > entries
             })
         };
         let found = self.reads.iter().find(is_skewed)?;

@@ -1,0 +1,171 @@
+//! What several iterations of a loop on a GPU read of operands is loaded before they run, so that they wait once.
+//!
+//! ```text
+//! for p in lo..hi { j = crd[p]; while pos[i + 1] <= p { i = i + 1 }; if i == run { s = s + A[p] * x[j] } else { .. } }
+//!
+//! mid = lo + (hi - lo) / 4 * 4
+//! for p in lo..mid step 4 {
+//!   crd_at = crd[p]; x_at = x[crd_at]; crd_at_2 = crd[p + 1]; x_at_2 = x[crd_at_2]; ..
+//!   j = crd_at; while pos[i + 1] <= p { .. }; ..
+//!   j = crd_at_2; while pos[i + 1] <= p + 1 { .. }; ..
+//! }
+//! for p in mid..hi { .. }
+//! ```
+//!
+//! Loops and branches between loads keep the compiler of the device from doing so. Loads under a condition stay where
+//! they are. (Sparse iteration space transformations, listing A.2: what is precomputed in an unrolled loop.)
+
+use crate::ids::Var;
+use crate::ir::flow::{assigned, count, mentions, replace};
+use crate::ir::{ArrayRole, Expr, Function, Stmt};
+use crate::transform::affine::{most_iterations, shifted};
+use crate::transform::{Target, by_iterations, fresh, rewrite};
+use std::collections::BTreeMap;
+
+/// So many iterations load before they run, and where a loop is known to have no more than `SHORT`.
+const ITERATIONS: i64 = 4;
+const OF_SHORT: i64 = 8;
+const SHORT: i64 = 16;
+/// The most statements of a body that is worth the code.
+const MOST: usize = 40;
+
+/// The pass.
+pub(in crate::transform) fn loads_first(mut function: Function, target: Target) -> Function {
+    if !target.gpu {
+        return function;
+    }
+    let body = std::mem::take(&mut function.body);
+    let body = rewrite(body, &mut |s| loading(&mut function, s));
+    Function { body, ..function }
+}
+
+fn loading(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    let most = most_iterations(lo, hi);
+    let iterations = if most.is_some_and(|most| most <= SHORT) { OF_SHORT } else { ITERATIONS };
+    let plain = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
+    let branches = body.iter().any(|s| matches!(s, Stmt::If { .. } | Stmt::While { .. }));
+    let known = body.iter().all(|s| plain(s) || matches!(s, Stmt::If { .. } | Stmt::While { .. }));
+    if !branches || !known || has_loops(body) || count(body) > MOST {
+        return None;
+    }
+    let mut loads = Loads::of(*var, body);
+    let body_of_one: Vec<Stmt> = body.iter().map(|s| loads.taken(function, s)).collect();
+    let Loads { found, .. } = loads;
+    if !found.iter().any(|(_, load)| mentions(load, *var)) || most.is_some_and(|n| n < iterations) {
+        return None;
+    }
+    let (mut first, mut then) = (vec![], vec![]);
+    for k in 0..iterations {
+        let mut own: Vec<(Var, Expr)> = vec![];
+        let named = |e: Expr, own: &[(Var, Expr)]| {
+            let e = shifted(e, *var, k);
+            own.iter().fold(e, |e, (of, by)| replace(e, *of, by))
+        };
+        for (held, load) in &found {
+            let (name, ty) = (function.vars[*held].name.clone(), function.vars[*held].ty);
+            let at = if k == 0 { *held } else { fresh(function, &name, ty) };
+            first.push(Stmt::Assign { var: at, value: named(load.clone(), &own) });
+            own.push((*held, Expr::Var(at)));
+        }
+        then.extend(body_of_one.iter().map(|s| with(s.clone(), &|e| named(e, &own))));
+    }
+    let several = [first, then].concat();
+    Some(by_iterations(function, (*var, lo, hi), (iterations, several), body))
+}
+
+fn has_loops(block: &[Stmt]) -> bool {
+    let is_loop = |s: &Stmt| matches!(s, Stmt::For { .. } | Stmt::Parallel { .. });
+    block.iter().any(|s| is_loop(s) || s.blocks().any(has_loops))
+}
+
+/// A statement with every expression replaced.
+fn with(s: Stmt, f: &dyn Fn(Expr) -> Expr) -> Stmt {
+    s.map_children(&mut |e| f(e), &mut |b| b.into_iter().map(|s| with(s, f)).collect())
+}
+
+/// Loads of operands that every iteration makes, whatever the iterations before did.
+struct Loads {
+    /// Variables that iterations assign, and the loop's.
+    own: Vec<Var>,
+    /// Those of them that follow from the loop's variable and from loads.
+    follow: BTreeMap<Var, Expr>,
+    /// The loads, and which variables have them.
+    found: Vec<(Var, Expr)>,
+    /// Variables that are assigned more than once, or somewhere in a block.
+    again: Vec<Var>,
+}
+
+impl Loads {
+    fn of(var: Var, body: &[Stmt]) -> Loads {
+        let mut own = vec![];
+        assigned(body, &mut own);
+        let count = |v: &Var| own.iter().filter(|o| *o == v).count();
+        let again = own.iter().copied().filter(|v| count(v) > 1).collect();
+        Loads { own, follow: BTreeMap::from([(var, Expr::Var(var))]), found: vec![], again }
+    }
+
+    /// A statement of the body with variables for what is loaded before.
+    fn taken(&mut self, function: &mut Function, s: &Stmt) -> Stmt {
+        match s {
+            Stmt::Assign { var, value } => {
+                let value = self.held(function, value.clone());
+                if !self.again.contains(var)
+                    && let Some(follows) = self.following(&value)
+                {
+                    self.follow.insert(*var, follows);
+                }
+                Stmt::Assign { var: *var, value }
+            }
+            Stmt::Store { .. } => s.clone().map_children(&mut |e| self.held(function, e), &mut |b| b),
+            Stmt::If { cond, then, otherwise } => Stmt::If {
+                cond: self.held(function, cond.clone()),
+                then: then.clone(),
+                otherwise: otherwise.clone(),
+            },
+            _ => s.clone(),
+        }
+    }
+
+    /// An expression with variables for its loads.
+    fn held(&mut self, function: &mut Function, e: Expr) -> Expr {
+        match e {
+            Expr::AndThen(a, b) => Expr::AndThen(Box::new(self.held(function, *a)), b),
+            Expr::Load { array, index, lanes: 1 }
+                if function.arrays[array].role == ArrayRole::Input =>
+            {
+                let index = Box::new(self.held(function, *index));
+                let Some(at) = self.following(&index) else {
+                    return Expr::Load { array, index, lanes: 1 };
+                };
+                let load = Expr::Load { array, index: Box::new(at), lanes: 1 };
+                if let Some((var, _)) = self.found.iter().find(|(_, other)| *other == load) {
+                    return Expr::Var(*var);
+                }
+                let (name, ty) = (function.arrays[array].name.clone(), function.type_of(&load));
+                let var = fresh(function, &format!("{name}_at"), ty);
+                self.found.push((var, load));
+                Expr::Var(var)
+            }
+            e => e.map_children(&mut |e| self.held(function, e)),
+        }
+    }
+
+    /// An expression by the loop's variable and what is loaded, if it follows from these.
+    fn following(&self, e: &Expr) -> Option<Expr> {
+        let mut follows = true;
+        e.walk(&mut |e| match e {
+            Expr::Var(v) => follows &= !self.own.contains(v) || self.follow.contains_key(v),
+            Expr::Load { .. } | Expr::Len(_) => follows = false,
+            _ => {}
+        });
+        follows.then(|| self.by_known(e.clone()))
+    }
+
+    fn by_known(&self, e: Expr) -> Expr {
+        match e {
+            Expr::Var(v) => self.follow.get(&v).cloned().unwrap_or(Expr::Var(v)),
+            e => e.map_children(&mut |e| self.by_known(e)),
+        }
+    }
+}
