@@ -29,6 +29,8 @@ use tamis_ir::ids::IndexVar;
 
 /// Rows of a block, and threads that have columns of a row.
 const COLUMNS: [u64; 2] = [8, 32];
+/// Columns of a row that a thread has at a time.
+const COLUMNS_OF_THREAD: u64 = 4;
 /// Threads that add up a row, where nothing is known of rows: most of sparse matrices are short.
 const LANES: u64 = 8;
 /// So many threads add up a row at least, and at most.
@@ -329,18 +331,20 @@ impl Nest<'_> {
         }
     }
 
-    /// A warp per row, columns on its threads.
+    /// A part of a warp per row, columns on its threads, several of each.
     fn columns(&self, column: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
-        let [warps, threads] = COLUMNS;
+        let size = self.request.statistics.dims.get(&column).copied().unwrap_or(MOST_LANES);
+        let threads = (size / COLUMNS_OF_THREAD).next_power_of_two().clamp(1, MOST_LANES);
+        let warps = (THREADS / threads).min(MOST_ROWS);
         let k = self.name(column);
         let inner = self.loops[self.outer..].iter().filter(|v| **v != column);
         let inner: String = inner.map(|v| format!(", {}", self.name(*v))).collect();
         let rows = self.split_rows(block, warp, warps);
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (thread, "gpu_thread")];
         format!(
-            "{rows}; split({k}, {rest}, {thread}, {threads}); reorder({block}, {warp}, {rest}, \
-             {thread}{inner}){}",
+            "{rows}; split({k}, {rest}, {thread}, {threads}); reorder({block}, {warp}, {thread}, \
+             {rest}{inner}){}",
             self.on_units(self.races(), &units)
         )
     }

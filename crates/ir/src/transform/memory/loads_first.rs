@@ -22,8 +22,10 @@ use crate::transform::affine::{most_iterations, shifted};
 use crate::transform::{Target, by_iterations, fresh, rewrite};
 use std::collections::BTreeMap;
 
-/// So many iterations load before they run, and where a loop is known to have no more than `SHORT`.
+/// So many iterations load before they run, where they add to several sums, and where a loop is known to have no
+/// more than `SHORT`.
 const ITERATIONS: i64 = 4;
+const OF_SUMS: i64 = 2;
 const OF_SHORT: i64 = 8;
 const SHORT: i64 = 16;
 /// The most statements of a body that is worth the code.
@@ -42,11 +44,22 @@ pub(in crate::transform) fn loads_first(mut function: Function, target: Target) 
 fn loading(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let most = most_iterations(lo, hi);
-    let iterations = if most.is_some_and(|most| most <= SHORT) { OF_SHORT } else { ITERATIONS };
+    let adds = |s: &&Stmt| match s {
+        Stmt::Assign { var, value } => {
+            mentions(value, *var) && function.vars[*var].ty.register.is_float()
+        }
+        _ => false,
+    };
+    let sums = body.iter().filter(adds).count();
     let plain = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
     let branches = body.iter().any(|s| matches!(s, Stmt::If { .. } | Stmt::While { .. }));
     let known = body.iter().all(|s| plain(s) || matches!(s, Stmt::If { .. } | Stmt::While { .. }));
-    if !branches || !known || has_loops(body) || count(body) > MOST {
+    let iterations = match most {
+        Some(..=SHORT) => OF_SHORT,
+        _ if sums > 1 => OF_SUMS,
+        _ => ITERATIONS,
+    };
+    if !(branches || sums > 1) || !known || has_loops(body) || count(body) > MOST {
         return None;
     }
     let mut loads = Loads::of(*var, body);
@@ -63,10 +76,17 @@ fn loading(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
             own.iter().fold(e, |e, (of, by)| replace(e, *of, by))
         };
         for (held, load) in &found {
+            // What is the same in all iterations is loaded once.
+            let same = !mentions(load, *var) && own.iter().all(|(of, _)| !mentions(load, *of));
+            if k > 0 && same {
+                continue;
+            }
             let (name, ty) = (function.vars[*held].name.clone(), function.vars[*held].ty);
             let at = if k == 0 { *held } else { fresh(function, &name, ty) };
             first.push(Stmt::Assign { var: at, value: named(load.clone(), &own) });
-            own.push((*held, Expr::Var(at)));
+            if !same {
+                own.push((*held, Expr::Var(at)));
+            }
         }
         then.extend(body_of_one.iter().map(|s| with(s.clone(), &|e| named(e, &own))));
     }
@@ -117,7 +137,9 @@ impl Loads {
                 }
                 Stmt::Assign { var: *var, value }
             }
-            Stmt::Store { .. } => s.clone().map_children(&mut |e| self.held(function, e), &mut |b| b),
+            Stmt::Store { .. } => {
+                s.clone().map_children(&mut |e| self.held(function, e), &mut |b| b)
+            }
             Stmt::If { cond, then, otherwise } => Stmt::If {
                 cond: self.held(function, cond.clone()),
                 then: then.clone(),

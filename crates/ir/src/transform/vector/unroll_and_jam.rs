@@ -24,7 +24,8 @@
 //! is: they are what takes time.
 //!
 //! What stays the same in all iterations is loaded once, and no sum waits for another: SDDMM with 32
-//! columns takes 0.8 of the time.
+//! columns takes 0.8 of the time. Threads of a GPU take sums over scalars together, those of several columns, before
+//! sums are split: one iteration is as far from the next as another accumulator would be.
 
 use crate::datatype::Register;
 use crate::ids::Var;
@@ -32,14 +33,23 @@ use crate::ir::build::assign;
 use crate::ir::flow::{assigned, assigns, exposes, mentions, replace};
 use crate::ir::{Expr, Function, Stmt};
 use crate::transform::affine::{exchange, reads_inputs_only, shifted};
-use crate::transform::{Target, by_iterations, fresh, rewrite};
+use crate::transform::{Target, by_iterations, for_each, fresh, rewrite};
 use std::collections::BTreeSet;
 
 /// Iterations per step, where there are registers for their accumulators.
 const ITERATIONS: usize = 4;
 
-/// The pass.
-pub(in crate::transform) fn unroll_and_jam(mut function: Function, target: Target) -> Function {
+/// The pass where loops over vectors are known.
+pub(in crate::transform) fn unroll_and_jam(function: Function, target: Target) -> Function {
+    if target.gpu { function } else { jam(function, target) }
+}
+
+/// The pass for threads of a GPU.
+pub(in crate::transform) fn jam_columns(function: Function, target: Target) -> Function {
+    if target.gpu { jam(function, target) } else { function }
+}
+
+fn jam(mut function: Function, target: Target) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = rewrite(body, &mut |s| jammed(&mut function, target, s));
     Function { body, ..function }
@@ -68,26 +78,11 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
         let otherwise = jammed(function, target, &without)?;
         return Some(vec![Stmt::If { cond: question.clone(), then, otherwise }]);
     }
-    let iterations = Iterations::of(function, *var, body)?;
-    let bytes = |v: &&Var| {
-        let ty = function.vars[**v].ty;
-        if ty.lanes > 1 {
-            usize::from(ty.lanes) * if ty.register == Register::F32 { 4 } else { 8 }
-        } else {
-            0
-        }
-    };
-    let vector = usize::from(target.vector_bytes).max(1);
-    let registers: usize = iterations.own.iter().map(|v| bytes(&v).div_ceil(vector)).sum();
-    let most = usize::from(target.tile_registers) / registers.max(1);
-    let at_once = ITERATIONS.min(most);
-    if registers == 0 || at_once < 2 {
-        return None;
-    }
+    let iterations = Iterations::of(function, *var, body, target.gpu)?;
+    let at_once = if target.gpu { ITERATIONS } else { iterations.fitting(function, target)? };
     let several = iterations.taken(function, at_once);
     Some(by_iterations(function, (*var, lo, hi), (at_once as i64, several), body))
 }
-
 /// What is asked in sums before hints are given, if it is the same in all iterations.
 fn question(body: &[Stmt]) -> Option<&Expr> {
     let hints = |block: &[Stmt]| block.iter().all(|s| matches!(s, Stmt::Prefetch { .. }));
@@ -112,7 +107,7 @@ fn answered(body: &[Stmt], question: &Expr, answer: bool) -> Vec<Stmt> {
 }
 
 impl<'s> Iterations<'s> {
-    fn of(function: &Function, var: Var, body: &'s [Stmt]) -> Option<Iterations<'s>> {
+    fn of(function: &Function, var: Var, body: &'s [Stmt], nested: bool) -> Option<Iterations<'s>> {
         let last = body.iter().rposition(|s| matches!(s, Stmt::For { .. }))?;
         let (sums, uses) = body.split_at(last + 1);
         let (mut set, mut used) = (vec![], vec![]);
@@ -121,9 +116,26 @@ impl<'s> Iterations<'s> {
         let straight = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
         let alone = set.iter().all(|v| !exposes(body, *v))
             && uses.iter().all(straight)
-            && sums.iter().all(|s| is_sum(function, s, &used));
+            && sums.iter().all(|s| is_sum(function, s, &used, nested));
         let own = own(sums, var)?;
         alone.then_some(Iterations { var, sums, uses, own })
+    }
+
+    /// For the accumulators of how many iterations there are registers, if for those of several.
+    fn fitting(&self, function: &Function, target: Target) -> Option<usize> {
+        let bytes = |v: &Var| {
+            let ty = function.vars[*v].ty;
+            if ty.lanes > 1 {
+                usize::from(ty.lanes) * if ty.register == Register::F32 { 4 } else { 8 }
+            } else {
+                0
+            }
+        };
+        let vector = usize::from(target.vector_bytes).max(1);
+        let registers: usize = self.own.iter().map(|v| bytes(v).div_ceil(vector)).sum();
+        let most = usize::from(target.tile_registers) / registers.max(1);
+        let at_once = ITERATIONS.min(most);
+        (registers > 0 && at_once >= 2).then_some(at_once)
     }
 
     /// So many iterations jammed.
@@ -141,35 +153,43 @@ impl<'s> Iterations<'s> {
                 own.collect()
             })
             .collect();
-        let iteration = |s: &Stmt, k: usize| self.renamed(s, &names[k], k as i64);
-        let mut out = vec![];
-        for s in self.sums {
-            match s {
-                Stmt::For { var, lo, hi, step, body } => {
-                    let (mut once, mut several) = (vec![], vec![]);
-                    for s in body {
-                        match s {
-                            Stmt::Assign { var, .. } if !self.own.contains(var) => {
-                                once.push(s.clone());
-                            }
-                            s => {
-                                let s = self.shared(function, s, *var, &mut once);
-                                several.extend((0..iterations).map(|k| iteration(&s, k)));
-                            }
-                        }
-                    }
-                    let body = [once, several].concat();
-                    let (var, lo, hi, step) = (*var, lo.clone(), hi.clone(), *step);
-                    out.push(Stmt::For { var, lo, hi, step, body });
-                }
-                Stmt::Assign { var, .. } if !self.own.contains(var) => out.push(s.clone()),
-                s => out.extend((0..iterations).map(|k| iteration(s, k))),
-            }
-        }
-        for k in 0..iterations {
-            out.extend(self.uses.iter().map(|s| iteration(s, k)));
+        let mut out = self.together(function, self.sums, &names, None);
+        for (k, names) in names.iter().enumerate() {
+            out.extend(self.uses.iter().map(|s| self.renamed(s, names, k as i64)));
         }
         out
+    }
+
+    /// Statements of all iterations: what is the same in all of them once, in the loop over a variable.
+    fn together(
+        &self,
+        function: &mut Function,
+        block: &[Stmt],
+        names: &[Vec<(Var, Var)>],
+        around: Option<Var>,
+    ) -> Vec<Stmt> {
+        let (mut out, mut once, mut several) = (vec![], vec![], vec![]);
+        for s in block {
+            match s {
+                Stmt::For { var, lo, hi, step, body } => {
+                    let body = self.together(function, body, names, Some(*var));
+                    let (var, lo, hi, step) = (*var, lo.clone(), hi.clone(), *step);
+                    out.append(&mut once);
+                    out.append(&mut several);
+                    out.push(Stmt::For { var, lo, hi, step, body });
+                }
+                Stmt::Assign { var, .. } if !self.own.contains(var) => once.push(s.clone()),
+                s => {
+                    let s = match around {
+                        Some(var) => self.shared(function, s, var, &mut once),
+                        None => s.clone(),
+                    };
+                    let each = names.iter().enumerate();
+                    several.extend(each.map(|(k, names)| self.renamed(&s, names, k as i64)));
+                }
+            }
+        }
+        [out, once, several].concat()
     }
 
     /// A statement of an iteration.
@@ -212,15 +232,16 @@ impl<'s> Iterations<'s> {
     }
 }
 
-/// Whether a statement is a part of sums that other iterations of the loop may be between.
-fn is_sum(function: &Function, s: &Stmt, used: &[Var]) -> bool {
+/// Whether a statement is a part of sums that other iterations of the loop may be between, with loops in loops or
+/// without.
+fn is_sum(function: &Function, s: &Stmt, used: &[Var], nested: bool) -> bool {
     let pure =
         s.exprs().all(|e| reads_inputs_only(function, e) && !used.iter().any(|v| mentions(e, *v)));
     pure && match s {
         Stmt::Assign { var, .. } => !used.contains(var),
         Stmt::For { body, .. } => body.iter().all(|s| match s {
-            Stmt::For { .. } => false,
-            s => is_sum(function, s, used),
+            Stmt::For { .. } if !nested => false,
+            s => is_sum(function, s, used, nested),
         }),
         Stmt::Prefetch { .. } => true,
         _ => false,
@@ -230,8 +251,8 @@ fn is_sum(function: &Function, s: &Stmt, used: &[Var]) -> bool {
 /// The variables that differ between iterations over `var`: those that are assigned twice, or from what
 /// differs. `None` if one of them says what is done.
 fn own(sums: &[Stmt], var: Var) -> Option<BTreeSet<Var>> {
-    let within = |s: &Stmt| s.blocks().flatten().cloned().collect::<Vec<_>>();
-    let all: Vec<Stmt> = sums.iter().flat_map(|s| [vec![s.clone()], within(s)].concat()).collect();
+    let mut all = vec![];
+    for_each(sums, &mut |s| all.push(s.clone()));
     let mut own = BTreeSet::new();
     let differs =
         |e: &Expr, own: &BTreeSet<Var>| mentions(e, var) || own.iter().any(|v| mentions(e, *v));
