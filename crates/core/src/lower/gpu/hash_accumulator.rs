@@ -7,6 +7,9 @@
 //! at = begin + mod(j, end - begin)             a free slot, or that of the coordinate
 //! while C_keys[at] >= 0 && C_keys[at] != j  at = at + 1, from the slice's end to its begin
 //! if C_keys[at] < 0  C_keys[at] = j, C_w[at] = value, list j  else  C_w[at] = C_w[at] + value
+//!
+//! q = list_end; while q > begin && C_list[q - 1] > j  q = q - 1         in short slices: the list is in order
+//! if q > begin && C_list[q - 1] == j  at = C_places[q - 1]  else  move what is behind, list j at q
 //! ```
 //!
 //! A slice has twice as many slots as its row has terms, so that one is free close by, or one for
@@ -15,6 +18,7 @@
 //! (Linear probing: Knuth, The Art of Computer Programming, section 6.4; of products of matrices: Nagasaka et
 //! al., High-performance sparse matrix-matrix products, 2018.)
 
+use crate::lower::builder::advance;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::Vals;
 use tamis_ir::algebra::BinaryOp;
@@ -22,6 +26,9 @@ use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, binary, eq, int, load, lt, mul, store, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
+
+/// The most slots of a slice whose list is kept in order.
+const SHORT: i64 = 129;
 
 /// Slices of arrays, one for each row.
 #[derive(Clone)]
@@ -52,15 +59,15 @@ impl RowHashTable {
         binary(BinaryOp::Min, twice, self.size.clone())
     }
 
-    /// Adds a slot to the list.
-    pub(in crate::lower) fn listed(&self, end: Var, place: Var) -> Stmt {
-        store(self.places, Expr::Var(end), Expr::Var(place))
+    /// Whether coordinates are found by a list in order, and not by slots.
+    fn is_short(&self) -> Expr {
+        let size = sub(Expr::Var(self.end), Expr::Var(self.begin));
+        binary(BinaryOp::Le, size, int(SHORT))
     }
 
-    /// Whether a slot is free, and what takes it for a coordinate.
-    pub(in crate::lower) fn taken(&self, place: Var, c: Var) -> (Expr, Stmt) {
-        let free = lt(load(self.keys, Expr::Var(place)), int(0));
-        (free, store(self.keys, Expr::Var(place), Expr::Var(c)))
+    /// Statements for slices in slots alone.
+    pub(in crate::lower) fn in_slots(&self, stmts: Vec<Stmt>) -> Stmt {
+        Stmt::If { cond: self.is_short(), then: vec![], otherwise: stmts }
     }
 
     /// Frees a slot.
@@ -89,29 +96,83 @@ impl RowHashTable {
         RowHashTable { terms, begin, end, begins, keys, places, arrays, sorting, size }
     }
 
-    /// The slot of a coordinate: that which it has, or a free one.
+    /// The slot of a coordinate: that which it has, or one that is free and gets listed; and whether it is new.
     pub(in crate::lower) fn place_in(
         &self,
         cx: &mut Symbols<'_>,
         c: Var,
+        (list, count): (Array, Var),
         looking: bool,
         stmts: &mut Vec<Stmt>,
-    ) -> Var {
-        let at = cx.temp("at");
+    ) -> (Var, Expr) {
+        let [at, new] = ["at", "is_new"].map(|name| cx.temp(name));
+        if looking {
+            stmts.push(assign(self.terms, add(Expr::Var(self.terms), int(1))));
+        }
+        let then = self.in_order(cx, c, (list, count), (at, new));
+        let otherwise = self.by_slot(c, (list, count), (at, new));
+        stmts.push(Stmt::If { cond: self.is_short(), then, otherwise });
+        (at, eq(Expr::Var(new), int(1)))
+    }
+
+    /// A coordinate of a list in order.
+    fn in_order(
+        &self,
+        cx: &mut Symbols<'_>,
+        c: Var,
+        (list, count): (Array, Var),
+        (at, new): (Var, Var),
+    ) -> Vec<Stmt> {
+        let [q, moved] = ["q", "moved"].map(|name| cx.temp(name));
+        let before = |var: Var| add(Expr::Var(var), int(-1));
+        let behind = |op, q: Var| {
+            let some = lt(Expr::Var(self.begin), Expr::Var(q));
+            let other = binary(op, load(list, before(q)), Expr::Var(c));
+            Expr::AndThen(Box::new(some), Box::new(other))
+        };
+        let known = vec![assign(at, load(self.places, before(q))), assign(new, int(0))];
+        let shift = |array| store(array, Expr::Var(moved), load(array, before(moved)));
+        let shifted = vec![shift(list), shift(self.places), assign(moved, before(moved))];
+        let listed = vec![
+            assign(moved, Expr::Var(count)),
+            Stmt::While { cond: lt(Expr::Var(q), Expr::Var(moved)), body: shifted },
+            store(list, Expr::Var(q), Expr::Var(c)),
+            store(self.places, Expr::Var(q), Expr::Var(count)),
+            assign(at, Expr::Var(count)),
+            assign(new, int(1)),
+            advance(count),
+        ];
+        vec![
+            assign(q, Expr::Var(count)),
+            Stmt::While { cond: behind(BinaryOp::Gt, q), body: vec![assign(q, before(q))] },
+            Stmt::If { cond: behind(BinaryOp::Eq, q), then: known, otherwise: listed },
+        ]
+    }
+
+    /// A coordinate with a slot.
+    fn by_slot(&self, c: Var, (list, count): (Array, Var), (at, new): (Var, Var)) -> Vec<Stmt> {
         let [begin, end] = [self.begin, self.end].map(Expr::Var);
         let own = binary(BinaryOp::Mod, Expr::Var(c), sub(end.clone(), begin.clone()));
         let key = load(self.keys, Expr::Var(at));
         let other = binary(BinaryOp::Ne, key.clone(), Expr::Var(c));
-        let taken = Expr::AndThen(Box::new(binary(BinaryOp::Ge, key, int(0))), Box::new(other));
+        let taken =
+            Expr::AndThen(Box::new(binary(BinaryOp::Ge, key.clone(), int(0))), Box::new(other));
         let next = vec![
             assign(at, add(Expr::Var(at), int(1))),
             when(eq(Expr::Var(at), end), vec![assign(at, begin.clone())]),
         ];
-        if looking {
-            stmts.push(assign(self.terms, add(Expr::Var(self.terms), int(1))));
-        }
-        stmts.push(assign(at, add(begin, own)));
-        stmts.push(Stmt::While { cond: taken, body: next });
-        at
+        let listed = vec![
+            assign(new, int(1)),
+            store(self.keys, Expr::Var(at), Expr::Var(c)),
+            store(self.places, Expr::Var(count), Expr::Var(at)),
+            store(list, Expr::Var(count), Expr::Var(c)),
+            advance(count),
+        ];
+        vec![
+            assign(at, add(begin, own)),
+            Stmt::While { cond: taken, body: next },
+            assign(new, int(0)),
+            when(lt(key, int(0)), listed),
+        ]
     }
 }

@@ -110,7 +110,7 @@ impl Accumulator {
         // There is room for the whole list.
         let coordinate = self.coordinate(cx, c);
         each.extend(levels.keep_in_room(cx, self.level, &|_| coordinate.clone()));
-        each.extend(self.slice.as_ref().map(|slice| slice.cleared(at)));
+        each.extend(self.slice.as_ref().map(|slice| slice.in_slots(vec![slice.cleared(at)])));
         each.extend(self.set.map(|set| store(set, Expr::Var(c), int(0))));
         stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), each));
         stmts
@@ -139,7 +139,7 @@ impl Accumulator {
         stmts.extend(cx.result().vals.arrays().into_iter().map(own));
         stmts.extend(fill);
         let forget = match &self.slice {
-            Some(slice) => slice.cleared(self.listed_at(q, int(0))),
+            Some(slice) => slice.in_slots(vec![slice.cleared(self.listed_at(q, int(0)))]),
             None => store(self.at, load(self.list, Expr::Var(q)), int(0)),
         };
         stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), vec![forget]));
@@ -223,21 +223,24 @@ impl Accumulator {
         let mut stmts = vec![];
         let c = distance(cx, self.level, scope, &mut stmts);
         let value = cx.hold(value, &mut stmts);
-        let place = self.place_of(cx, c, pass, &mut stmts);
+        let (place, found) = self.place_of(cx, c, pass, &mut stmts);
         let at = || Expr::Var(place);
         let alone = cx.reduced(self.op, value.clone());
         let mut first = cx.kept_value(self.vals, at(), alone);
-        first.extend(self.slice.as_ref().map(|slice| slice.listed(self.count, place)));
-        first.extend(self.listed(c));
-        let (is_new, now_known) = match (&self.slice, self.set) {
-            (Some(slice), _) => slice.taken(place, c),
-            (None, Some(set)) => (eq(load(set, at()), int(0)), store(set, at(), int(1))),
+        if found.is_none() {
+            first.extend(self.listed(c));
+        }
+        let is_new = match (found, self.set) {
+            (Some(is_new), _) => is_new,
+            (None, Some(set)) => {
+                first.insert(0, store(set, at(), int(1)));
+                eq(load(set, at()), int(0))
+            }
             (None, None) => {
                 stmts.extend(first);
                 return stmts;
             }
         };
-        first.insert(0, now_known);
         let Some(op) = self.op else {
             stmts.extend(first);
             return stmts;
@@ -261,18 +264,13 @@ impl Accumulator {
     ) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
         let c = distance(cx, self.level, scope, &mut stmts);
-        let place = self.place_of(cx, c, pass, &mut stmts);
+        let (place, found) = self.place_of(cx, c, pass, &mut stmts);
         if pass == Pass::Look {
-            let (is_new, now_known) = match &self.slice {
-                Some(slice) => slice.taken(place, c),
-                None => {
-                    (eq(load(self.at, Expr::Var(c)), int(0)), store(self.at, Expr::Var(c), int(1)))
-                }
-            };
-            let mut new = vec![now_known];
-            new.extend(self.slice.as_ref().map(|slice| slice.listed(self.count, place)));
-            new.extend(self.listed(c));
-            stmts.push(when(is_new, new));
+            if found.is_none() {
+                let mut new = vec![store(self.at, Expr::Var(c), int(1))];
+                new.extend(self.listed(c));
+                stmts.push(when(eq(load(self.at, Expr::Var(c)), int(0)), new));
+            }
             return stmts;
         }
         let rank = add(load(self.at, Expr::Var(place)), int(-1));
@@ -281,12 +279,18 @@ impl Accumulator {
         stmts
     }
 
-    /// The position of a coordinate.
-    fn place_of(&self, cx: &mut Symbols<'_>, c: Var, pass: Pass, stmts: &mut Vec<ir::Stmt>) -> Var {
-        match &self.slice {
-            Some(slice) => slice.place_in(cx, c, pass == Pass::Look, stmts),
-            None => c,
-        }
+    /// The position of a coordinate, and in a slice, which lists it, whether it is new.
+    fn place_of(
+        &self,
+        cx: &mut Symbols<'_>,
+        c: Var,
+        pass: Pass,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> (Var, Option<Expr>) {
+        let Some(slice) = &self.slice else { return (c, None) };
+        let list = (self.list, self.count);
+        let (place, is_new) = slice.place_in(cx, c, list, pass == Pass::Look, stmts);
+        (place, Some(is_new))
     }
 
     /// Adds a coordinate to the list.
@@ -315,7 +319,9 @@ impl Accumulator {
         match (cx.levels().kind(self.level).properties().ordered, &self.slice) {
             (false, _) => vec![],
             (true, Some(slice)) => {
-                sorted_in_place(cx, slice.sorting, [self.list, slice.places], self.begin(), hi)
+                let arrays = [self.list, slice.places];
+                let sorted = sorted_in_place(cx, slice.sorting, arrays, self.begin(), hi);
+                vec![slice.in_slots(sorted)]
             }
             (true, None) => vec![ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi }],
         }

@@ -1,9 +1,10 @@
 //! Schedules for a GPU where the user gives none.
 //!
 //! ```text
-//! y(i) = A(i,j) * x(j)          a part of a warp per row, positions on its threads, which add up
-//! C(i,k) = A(i,j) * B(j,k)      a warp per row, columns on its threads
-//!                               where a row has far more entries than others: tiles of positions
+//! y(i) = A(i,j) * x(j)          a part of a warp per row, positions on its threads, which add up; a thread
+//!                               where rows have a few entries
+//! C(i,k) = A(i,j) * B(j,k)      a part of a warp per row, columns on its threads, several of each
+//!                               where all would wait for a long row: tiles of positions
 //! y(j) = A(i,j) * x(i)          a thread per entry, which adds to an element of y
 //! a = A(i,j) * B(i,j)           a part of a warp per row, whose sums are added up in order
 //! C(i,j) = A(i,j) * x(j)        C stored by rows: a warp per row, entries on its threads
@@ -27,14 +28,16 @@ use crate::schedule::partial_sums;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 
-/// Rows of a block, and threads that have columns of a row.
-const COLUMNS: [u64; 2] = [8, 32];
-/// Columns of a row that a thread has at a time.
+/// Rows of a block that have a warp each.
+const WARPS: u64 = 8;
+/// Columns of a row that a thread has at a time, and the threads of a block whose threads have columns.
 const COLUMNS_OF_THREAD: u64 = 4;
+const OF_COLUMNS: u64 = 128;
+/// Entries of a row that a thread adds up, about.
+const ENTRIES_OF_THREAD: u64 = 4;
 /// Threads that add up a row, where nothing is known of rows: most of sparse matrices are short.
 const LANES: u64 = 8;
-/// So many threads add up a row at least, and at most.
-const FEW_LANES: u64 = 2;
+/// So many threads add up a row at most.
 const MOST_LANES: u64 = 32;
 /// Rows of a block where several threads have one.
 const MOST_ROWS: u64 = 32;
@@ -246,8 +249,7 @@ impl Nest<'_> {
     /// A warp per row, entries on its threads.
     fn entries_of_rows(&self, entry: IndexVar) -> String {
         let Names { block, warp, .. } = &self.names;
-        let [warps, _] = COLUMNS;
-        let rows = self.split_rows(block, warp, warps);
+        let rows = self.split_rows(block, warp, WARPS);
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (self.name(entry), "gpu_thread")];
         format!("{rows}{}", self.on_units("no_races", &units))
     }
@@ -336,7 +338,7 @@ impl Nest<'_> {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let size = self.request.statistics.dims.get(&column).copied().unwrap_or(MOST_LANES);
         let threads = (size / COLUMNS_OF_THREAD).next_power_of_two().clamp(1, MOST_LANES);
-        let warps = (THREADS / threads).min(MOST_ROWS);
+        let warps = (OF_COLUMNS / threads).min(MOST_ROWS);
         let k = self.name(column);
         let inner = self.loops[self.outer..].iter().filter(|v| **v != column);
         let inner: String = inner.map(|v| format!(", {}", self.name(*v))).collect();
@@ -353,6 +355,9 @@ impl Nest<'_> {
     fn sums(&self, sum: IndexVar, by_position: bool) -> String {
         let Names { block, warp, thread, rest, fused, .. } = &self.names;
         let threads = self.lanes(sum);
+        if threads == 1 {
+            return self.rows();
+        }
         let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
         let j = self.name(sum);
         let split = match self.sparse(sum).filter(|_| by_position) {
@@ -385,6 +390,9 @@ impl Nest<'_> {
     fn inner_sum(&self, sum: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let threads = self.lanes(sum);
+        if threads == 1 {
+            return self.rows();
+        }
         let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp")];
         format!(
@@ -395,11 +403,11 @@ impl Nest<'_> {
         )
     }
 
-    /// How many threads add up a row: about half of its entries.
+    /// How many threads add up a row.
     fn lanes(&self, sum: IndexVar) -> u64 {
         let known = self.sparse(sum).and_then(|access| self.entries_of_row(access, sum));
-        let half = known.map(|mean| (mean / 2).max(1).next_power_of_two());
-        half.map_or(LANES, |half| half.clamp(FEW_LANES, MOST_LANES))
+        let lanes = known.map(|mean| (mean / ENTRIES_OF_THREAD).max(1).next_power_of_two());
+        lanes.map_or(LANES, |lanes| lanes.min(MOST_LANES))
     }
 
     /// How many entries a row of an operand has on average, if its second level is over a variable
