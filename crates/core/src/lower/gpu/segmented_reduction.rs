@@ -12,8 +12,8 @@
 //!   ..                                      the same for the last run
 //!   y_at[tile] = head; y_edge[tile] = edge
 //! }
-//! edges of neighbours are joined in pairs, then pairs of these; what is not of the left one's element
-//! is added to its own
+//! edges of neighbours are joined in pairs, then pairs of these, those of a block at its end; what is not of the
+//! left one's element is added to its own
 //! ```
 //!
 //! The first run of a tile may have begun in tiles before, and is its edge. Every other run begins
@@ -37,8 +37,10 @@ use tamis_ir::ir::{Expr, Stmt, Unit};
 
 /// How many edges a block joins.
 const JOINED: i64 = 256;
-/// How often blocks do so before one thread adds up what is left.
+/// How often blocks do so before one thread adds up what is left, where no block did so with its own.
 const DEPTH: u32 = 2;
+/// A block with so many tiles of its own joins them as kernels of their own would.
+const MANY: i64 = 64;
 
 /// The sums of tiles in the iterations of a loop.
 #[derive(Clone)]
@@ -60,6 +62,8 @@ struct TileSums {
     target: Vals,
     /// Whether code of the loop's body uses them, of which the loop does not know yet.
     open: bool,
+    /// How many tiles blocks have joined when they end.
+    joined: i64,
 }
 
 /// Edges one behind the other, several of each tile beside each other.
@@ -131,9 +135,20 @@ impl SegmentedReductions {
         let places = cx.common(&format!("{name}_at"), DataType::I64);
         let (run, head) = (cx.temp("run"), cx.temp("head"));
         let (sum, edge) = (cx.held_vars("s", complex), cx.held_vars("edge", complex));
-        let open = false;
-        let own = TileSums { var, op, tiles, run, sum, head, edge, places, edges, target, open };
-        self.edges.push(own);
+        self.edges.push(TileSums {
+            var,
+            op,
+            tiles,
+            run,
+            sum,
+            head,
+            edge,
+            places,
+            edges,
+            target,
+            open: false,
+            joined: 1,
+        });
         self.edges.len() - 1
     }
 
@@ -168,6 +183,39 @@ impl SegmentedReductions {
         code
     }
 
+    /// The body of the outermost loop, whose blocks join the tiles that they have.
+    pub(in crate::lower) fn as_block(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        var: IndexVar,
+        code: &mut Code,
+        scope: &mut Scope,
+    ) {
+        let on_blocks = cx.kernel.tags.get(&var).and_then(|tag| tag.gpu()) == Some(Unit::Block);
+        if !on_blocks || scope.loops != [var] || code.stmts.is_empty() {
+            return;
+        }
+        for k in 0..self.edges.len() {
+            let own = self.edges[k].clone();
+            let Some((&first, rest)) = own.tiles.tiles.split_first() else { continue };
+            let tiles = rest.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul);
+            let Expr::Const(tiles) = tiles else { continue };
+            let tiles = tiles.as_i64();
+            if first != var
+                || rest.is_empty()
+                || !(2..=JOINED).contains(&tiles)
+                || tiles.count_ones() > 1
+            {
+                continue;
+            }
+            let known = scope.coordinate(cx, var, &mut code.stmts);
+            let block = known.expect("loops around have a value");
+            let row = own.row(cx, &mut code.stmts);
+            code.stmts.extend(own.joining(cx, &row, (1, tiles), block));
+            self.edges[k].joined = tiles;
+        }
+    }
+
     /// Whether tiles are summed in an array of another type than the result's, of which every element
     /// is written from there.
     pub(in crate::lower) fn sums_elsewhere(&mut self, cx: &mut Symbols<'_>) -> bool {
@@ -178,30 +226,16 @@ impl SegmentedReductions {
     pub(in crate::lower) fn joined_tiles(&mut self, cx: &mut Symbols<'_>) -> [Vec<Stmt>; 2] {
         let (mut before, mut filled, mut after) = (vec![], vec![], vec![]);
         for own in self.edges.clone() {
-            let product = |cx: &mut Symbols<'_>, loops: &[IndexVar]| {
-                loops.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul)
-            };
-            let of_tiles = product(cx, &own.tiles.tiles);
-            let beside = product(cx, &own.tiles.beside);
-            let tiles = cx.temp("tiles");
-            before.push(assign(tiles, of_tiles));
-            let beside = match beside {
-                Expr::Const(_) | Expr::Var(_) => beside,
-                many => {
-                    let columns = cx.temp("columns");
-                    before.push(assign(columns, many));
-                    Expr::Var(columns)
-                }
-            };
-            let all = mul(Expr::Var(tiles), beside.clone());
+            let row = own.row(cx, &mut before);
+            let all = mul(Expr::Var(row.tiles), row.beside.clone());
             before.push(Stmt::Reserve { array: own.places, len: all.clone() });
             before.extend(own.edges.reserve(&all));
             let (lo, hi) = (int(0), all);
             filled.push(Stmt::Fill { array: own.places, lo, hi, value: int(-1) });
-            let row = Row { tiles, beside };
-            let strides = (0..DEPTH).map(|k| JOINED.pow(k));
+            let depth = if own.joined < MANY { DEPTH } else { DEPTH - 1 };
+            let strides = (0..depth).map(|k| own.joined * JOINED.pow(k));
             after.extend(strides.map(|stride| own.joined_edges(cx, &row, stride)));
-            after.push(own.last_edges(cx, &row));
+            after.push(own.last_edges(cx, &row, own.joined * JOINED.pow(depth)));
         }
         if let Some(target) = self.edges.first().map(|own| own.target)
             && !cx.is_wide()
@@ -256,12 +290,47 @@ impl TileSums {
         Expr::Var(slot)
     }
 
-    /// Edges of so many tiles each, joined by blocks.
+    /// How many tiles there are at most, and how many edges each has.
+    fn row(&self, cx: &mut Symbols<'_>, stmts: &mut Vec<Stmt>) -> Row {
+        let product = |cx: &mut Symbols<'_>, loops: &[IndexVar]| {
+            loops.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul)
+        };
+        let of_tiles = product(cx, &self.tiles.tiles);
+        let beside = product(cx, &self.tiles.beside);
+        let tiles = cx.temp("tiles");
+        stmts.push(assign(tiles, of_tiles));
+        let beside = match beside {
+            Expr::Const(_) | Expr::Var(_) => beside,
+            many => {
+                let columns = cx.temp("columns");
+                stmts.push(assign(columns, many));
+                Expr::Var(columns)
+            }
+        };
+        Row { tiles, beside }
+    }
+
+    /// Edges of `stride` tiles each, joined by blocks.
     fn joined_edges(&self, cx: &mut Symbols<'_>, row: &Row, stride: i64) -> Stmt {
-        let names = ["block", "half", "thread", "left", "right"];
-        let [block, half, thread, left, right] = names.map(|name| cx.temp(name));
+        let block = cx.temp("block");
+        let body = self.joining(cx, row, (stride, JOINED), block);
+        let up = JOINED * stride;
+        let hi = div(add(Expr::Var(row.tiles), int(up - 1)), int(up));
+        Stmt::Parallel { unit: Unit::Block, var: block, lo: int(0), hi, combined: vec![], body }
+    }
+
+    /// What joins so many edges of `stride` tiles each in a block.
+    fn joining(
+        &self,
+        cx: &mut Symbols<'_>,
+        row: &Row,
+        (stride, edges): (i64, i64),
+        block: Var,
+    ) -> Vec<Stmt> {
+        let [half, thread, left, right] =
+            ["half", "thread", "left", "right"].map(|name| cx.temp(name));
         let var = Expr::Var;
-        let pairs = binary(BinaryOp::Div, int(JOINED / 2), var(half));
+        let pairs = binary(BinaryOp::Div, int(edges / 2), var(half));
         let (pair, column) = match row.beside == int(1) {
             true => (var(thread), int(0)),
             false => (
@@ -269,7 +338,7 @@ impl TileSums {
                 binary(BinaryOp::Mod, var(thread), row.beside.clone()),
             ),
         };
-        let first = add(mul(var(block), int(JOINED)), mul(mul(pair, int(2)), var(half)));
+        let first = add(mul(var(block), int(edges)), mul(mul(pair, int(2)), var(half)));
         let place =
             |tile: Expr| add(mul(mul(tile, int(stride)), row.beside.clone()), column.clone());
         let second = add(var(left), var(half));
@@ -288,18 +357,18 @@ impl TileSums {
                 ],
             ),
         ];
-        let parallel = |unit, var, hi, body| {
-            let (lo, combined) = (int(0), vec![]);
-            Stmt::Parallel { unit, var, lo, hi, combined, body }
-        };
         let hi = mul(pairs, row.beside.clone());
-        let threads = parallel(Unit::Thread, thread, hi, stmts);
+        let threads = Stmt::Parallel {
+            unit: Unit::Thread,
+            var: thread,
+            lo: int(0),
+            hi,
+            combined: vec![],
+            body: stmts,
+        };
         let double = assign(half, mul(var(half), int(2)));
-        let cond = lt(var(half), int(JOINED));
-        let steps = vec![assign(half, int(1)), Stmt::While { cond, body: vec![threads, double] }];
-        let up = JOINED * stride;
-        let blocks = div(add(var(row.tiles), int(up - 1)), int(up));
-        parallel(Unit::Block, block, blocks, steps)
+        let cond = lt(var(half), int(edges));
+        vec![assign(half, int(1)), Stmt::While { cond, body: vec![threads, double] }]
     }
 
     /// The right edge, of an element, joined to the left one, or added to its element.
@@ -319,9 +388,8 @@ impl TileSums {
     }
 
     /// The edges that are left, one after another.
-    fn last_edges(&self, cx: &mut Symbols<'_>, row: &Row) -> Stmt {
+    fn last_edges(&self, cx: &mut Symbols<'_>, row: &Row, stride: i64) -> Stmt {
         let beside = row.beside.clone();
-        let stride = JOINED.pow(DEPTH);
         let tiles = div(add(Expr::Var(row.tiles), int(stride - 1)), int(stride));
         thread_per_tile(cx, beside.clone(), &mut |cx, column| {
             let (tile, at) = (cx.temp("tile"), cx.temp("at"));

@@ -119,6 +119,7 @@ impl LoopEmitter<'_> {
             None => lowerer.node(body, scope.clone()),
         };
         let mut code = lowerer.gpu.sums.as_tile(&mut lowerer.cx, self.plan.own, code, &mut scope);
+        lowerer.gpu.sums.as_block(&mut lowerer.cx, self.plan.own, &mut code, &mut scope);
         if let Some(seen) = self.seen {
             code.stmts.insert(0, advance(seen));
         }
