@@ -191,3 +191,78 @@ impl Loads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    fn transformed(body: &str, target: Target) -> String {
+        let head = "fn f(n: i64, pos: in [i32], crd: in [i32], A: in [f64], x: in [f64], y: out [f64]) {\n  \
+                    var i, j, p, q: i64\n  var s, t: f64\n";
+        let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
+        let text = loads_first(function, target).to_string();
+        let lines = text.lines().map(str::trim).filter(|l| !l.starts_with("var"));
+        lines.skip(1).collect::<Vec<_>>().join(" ")
+    }
+
+    fn on_gpu(body: &str) -> String {
+        transformed(body, Target::GPU)
+    }
+
+    /// An entry whose row is searched for, and a sum that is stored where the row ends.
+    fn entry(p: &str, j: &str, a: &str, x: &str) -> String {
+        format!(
+            "while pos[i + 1] <= {p} {{ i = i + 1 }} j = {j} if i == q {{ s = s + {a} * {x} }} \
+                 else {{ y[q] = s q = i s = {a} }}"
+        )
+    }
+
+    #[test]
+    fn loads_that_do_not_wait_for_branches_come_first() {
+        let at = |p: &str| {
+            let own = "t = A[p] * x[j] if i == q { s = s + t } else { y[q] = s q = i s = t }";
+            format!(
+                "while pos[i + 1] <= {p} {{ i = i + 1 }} j = crd[{p}] {}",
+                own.replace("[p]", &format!("[{p}]"))
+            )
+        };
+        let text = on_gpu(&format!("for p in 0..n {{ {} }}", at("p")));
+        let loads = "crd_at = crd[p] A_at = A[p] x_at = x[crd_at] crd_at_2 = crd[p + 1] A_at_2 = A[p + 1] \
+                     x_at_2 = x[crd_at_2] crd_at_3 = crd[p + 2]";
+        assert!(text.contains(&format!("for p in p_first..p_mid step 4 {{ {loads}")), "{text}");
+        let first = "while pos[i + 1] <= p { i = i + 1 } j = crd_at t = A_at * x_at if i == q";
+        assert!(text.contains(first), "{text}");
+        assert!(text.contains("while pos[i + 1] <= p + 3 { i = i + 1 } j = crd_at_4"), "{text}");
+        assert!(text.ends_with(&format!("for p in p_mid..p_hi {{ {} }} }}", at("p"))), "{text}");
+        // Short loops are taken in one step.
+        let short = on_gpu(&format!("for p in 0..min(n, 8) {{ {} }}", at("p")));
+        assert!(short.contains("for p in p_first..p_mid step 8"), "{short}");
+    }
+
+    #[test]
+    fn loads_under_conditions_and_after_searches_stay() {
+        let kept = |body: String| assert_eq!(on_gpu(&body), format!("{body} }}"));
+        // Nothing is loaded whatever the entries before are.
+        kept("for p in 0..n { if i == q { s = s + A[p] } else { s = A[p] } q = p }".to_owned());
+        kept("for p in 0..n { while i < p { i = i + 1 } if x[i] < s { s = x[i] } }".to_owned());
+        // Too few iterations, loops inside, and one sum, which has accumulators instead.
+        let few = entry("p", "crd[p]", "A[p]", "x[p]");
+        kept(format!("for p in 0..min(n, 3) {{ {few} }}"));
+        kept(
+            "for p in 0..n { for q in 0..n { s = s + A[q] } if crd[p] < 3 { s = 0.0 } }".to_owned(),
+        );
+        kept("for p in 0..n { s = fma(A[p], x[p], s) }".to_owned());
+        let one = format!("for p in 0..n {{ {few} }}");
+        assert_eq!(transformed(&one, Target::SCALAR), format!("{one} }}"));
+    }
+
+    #[test]
+    fn what_is_the_same_in_all_iterations_is_loaded_once() {
+        let sums = "s = fma(A[p], x[j], s) t = fma(A[p + 1], x[j], t)";
+        let text = on_gpu(&format!("for p in 0..n {{ {sums} }}"));
+        let loads =
+            "A_at = A[p] x_at = x[j] A_at_2 = A[p + 1] A_at_3 = A[p + 1] A_at_2_2 = A[p + 2]";
+        assert!(text.contains(&format!("step 2 {{ {loads} s = fma(A_at, x_at, s)")), "{text}");
+    }
+}
