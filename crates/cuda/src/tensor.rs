@@ -229,6 +229,19 @@ impl DeviceTensor {
         self.levels.iter().flatten().flatten().chain([&self.vals])
     }
 
+    /// Whether the first levels are the same arrays as those of another tensor, one copy for both.
+    pub fn shares_levels(&self, other: &DeviceTensor, levels: usize) -> bool {
+        let same = |pair: (&Option<Elements>, &Option<Elements>)| match pair {
+            (Some(a), Some(b)) => Arc::ptr_eq(&a.memory, &b.memory),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let [own, others] = [self, other].map(|tensor| tensor.levels.get(..levels));
+        let pairs = own.zip(others);
+        pairs.is_some_and(|(own, others)| {
+            own.iter().zip(others).all(|(a, b)| a.iter().zip(b).all(same))
+        })
+    }
+
     pub(crate) fn levels(&self) -> &[Parts] {
         &self.levels
     }

@@ -28,8 +28,9 @@ use std::borrow::Cow;
 use tamis_core::cin::KernelKind;
 use tamis_core::format::Storage;
 use tamis_core::notation;
+use tamis_core::pipeline::Compiled;
 use tamis_ir::diagnostic::{Code, Diagnostic};
-use tamis_ir::ids::Id;
+use tamis_ir::ids::{Id, TensorId};
 
 pub use tamis_cuda::memory::release;
 pub use tamis_cuda::nvrtc::look_in;
@@ -69,7 +70,9 @@ impl Kernel {
     }
 
     /// Computes the values that the results have at the entries of patterns: [`compute`](Kernel::compute)
-    /// with operands, patterns and results on the device.
+    /// with operands, patterns and results on the device. A pattern that shares the arrays of an operand, as a
+    /// result of [`run_on_device`](Kernel::run_on_device) does that has its entries, costs nothing; others are
+    /// merged with the operands, row by row.
     ///
     /// # Errors
     ///
@@ -90,7 +93,15 @@ impl Kernel {
         }
         let names = patterns.iter().map(|(name, _)| *name);
         let patterns: Vec<(&str, &DeviceTensor)> = names.zip(&owned).collect();
-        for (id, pattern, _) in self.pattern_places(&patterns, &binding.dims)? {
+        let places = self.pattern_places(&patterns, &binding.dims)?;
+        let compiled = self.form(KernelKind::Fused)?.compiled();
+        let is_known = |id: TensorId, pattern: &DeviceTensor| {
+            has_entries_of_operand(compiled, &values, id, pattern)
+        };
+        if places.iter().all(|(id, pattern, _)| is_known(*id, pattern)) {
+            return self.on_device(KernelKind::Fused, values, &binding);
+        }
+        for (id, pattern, _) in places {
             values[id.index()] = Some(Cow::Owned(pattern.clone()));
         }
         self.on_device(KernelKind::Compute, values, &binding)
@@ -137,6 +148,21 @@ impl Operand for DeviceTensor {
     fn longest_row(&self) -> Option<u64> {
         self.longest_row().ok()
     }
+}
+
+/// Whether a pattern has the arrays of the operand whose entries the result has without one: they need not be
+/// looked for in the operand.
+fn has_entries_of_operand(
+    compiled: &Compiled,
+    values: &Values<'_, DeviceTensor>,
+    id: TensorId,
+    pattern: &DeviceTensor,
+) -> bool {
+    let kernels = &compiled.program.kernels;
+    let kernel = kernels.iter().position(|kernel| kernel.result == id);
+    let like = kernel.and_then(|k| compiled.functions[k].like);
+    let operand = like.and_then(|like| Some((values.get(like.operand.index())?.as_ref()?, like)));
+    operand.is_some_and(|(operand, like)| pattern.shares_levels(operand, like.levels))
 }
 
 fn elsewhere() -> Diagnostic {

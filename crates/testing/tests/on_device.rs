@@ -127,6 +127,34 @@ fn results_take_over_levels() {
     assert_nothing_left(report);
 }
 
+/// Values at entries that a result took over from an operand are computed as that result was: by as many kernels, and
+/// with the levels of both.
+#[test]
+fn patterns_that_an_operand_shares_are_not_merged() {
+    let report = alone("patterns_that_an_operand_shares_are_not_merged", || {
+        let (a, x) = (matrix(1.0), vector());
+        let (text, csr) = ("C(i,j) = A(i,j) * x(j)", [("C", "csr")]);
+        let both: Operands<'_> = &[("A", &a), ("x", &x)];
+        let expected = expected(text, both, &csr);
+        let kernel = Kernel::compile(text, both, &options(Backend::Cuda, &csr)).unwrap();
+        let tensors = copied(both);
+        let operands = pairs(both, &tensors);
+        let first = kernel.run_on_device(&operands).unwrap().remove(0).1;
+        assert!(first.shares_levels(&tensors[0], 2));
+        let again = kernel.compute_on_device(&operands, &[("C", &first)]).unwrap().remove(0).1;
+        assert!(again.shares_levels(&tensors[0], 2));
+        assert_eq!(bits(&again.from_device().unwrap()), bits(&expected));
+        let copy = to_device(&first.from_device().unwrap()).unwrap();
+        assert!(!copy.shares_levels(&tensors[0], 2));
+        let merged = kernel.compute_on_device(&operands, &[("C", &copy)]).unwrap().remove(0).1;
+        assert!(merged.shares_levels(&copy, 2));
+        assert_eq!(bits(&merged.from_device().unwrap()), bits(&expected));
+        drop((first, again, copy, merged, tensors));
+        gpu::release();
+    });
+    assert_nothing_left(report);
+}
+
 /// Fifty steps of an iteration: a copy there, one back, memory for two vectors, and no wait but the last.
 #[test]
 fn results_feed_the_next_call() {
