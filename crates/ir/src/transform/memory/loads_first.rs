@@ -29,7 +29,7 @@ const OF_SUMS: i64 = 2;
 const OF_SHORT: i64 = 8;
 const SHORT: i64 = 16;
 /// The most statements of a body that is worth the code.
-const MOST: usize = 20;
+const MOST: usize = 28;
 
 /// The pass.
 pub(in crate::transform) fn loads_first(mut function: Function, target: Target) -> Function {
