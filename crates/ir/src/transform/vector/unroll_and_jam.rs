@@ -351,4 +351,54 @@ mod tests {
             assert_eq!(unroll_and_jam(function.clone(), target), function);
         }
     }
+
+    /// Columns of a row on a thread of a GPU, four at a time.
+    fn columns(body: &str) -> String {
+        lines(&jam_columns(read(body), Target::GPU))
+    }
+
+    #[test]
+    fn columns_of_a_thread_are_summed_together() {
+        let text = columns(
+            "for k in 0..n { s = 0.0 for p in 3..n { j = crd[p] s = fma(B[p], D[j * n + k], s) } A[i * n + k] = s }",
+        );
+        let sums = |p: &str| format!("j = crd[{p}] s_2 = fma(B[{p}], D[j * n + k], s_2)");
+        let several = format!(
+            "for k in k_first..k_mid step 4 {{ s_2 = 0.0 s_3 = 0.0 s_4 = 0.0 s = 0.0 for p in 3..n {{ {} \
+             s_3 = fma(B[p], D[j * n + k + 1], s_3) s_4 = fma(B[p], D[j * n + k + 2], s_4) \
+             s = fma(B[p], D[j * n + k + 3], s) }} A[i * n + k] = s_2 A[i * n + (k + 1)] = s_3 \
+             A[i * n + (k + 2)] = s_4 A[i * n + (k + 3)] = s }}",
+            sums("p")
+        );
+        assert!(text.contains(&several), "{text}");
+        assert!(text.contains("for k in k_mid..k_hi { s = 0.0 for p in 3..n"), "{text}");
+    }
+
+    #[test]
+    fn what_columns_share_is_computed_once_in_loops_in_loops() {
+        let text = columns(
+            "for k in 0..n { s = 0.0 for p in 3..n { i = crd[p] for q in p..n { j = crd[q] \
+             s = fma(B[q] * C[i * n + k], D[j * n + k], s) } } A[k] = s }",
+        );
+        let inner = "for p in 3..n { i = crd[p] for q in p..n { j = crd[q] s_2 = fma(B[q] * C[i * n + k], D[j * n + k], s_2)";
+        assert!(text.contains(inner), "{text}");
+    }
+
+    #[test]
+    fn columns_that_differ_in_more_than_values_stay() {
+        let kept = |body: &str| {
+            let before = lines(&read(body));
+            assert_eq!(columns(body), before);
+        };
+        // Other entries for each column; a sum that goes on; what one column leaves to the next.
+        kept("for k in 0..n { s = 0.0 for p in k..n { s = fma(B[p], D[p], s) } A[k] = s }");
+        kept("for k in 0..n { for p in 3..n { s = fma(B[p], D[p * n + k], s) } A[k] = s }");
+        kept(
+            "for k in 0..n { s = A[k] for p in 3..n { s = fma(B[p], D[p * n + k], s) } A[k + 1] = s }",
+        );
+        // No other target has columns on threads.
+        let body =
+            "for k in 0..n { s = 0.0 for p in 3..n { s = fma(B[p], D[p * n + k], s) } A[k] = s }";
+        assert_eq!(lines(&jam_columns(read(body), WIDE)), lines(&read(body)));
+    }
 }
