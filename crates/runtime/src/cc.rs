@@ -144,6 +144,13 @@ struct Compiler {
 }
 
 impl Compiler {
+    fn of(program: OsString, version: &str, level: Level, flags: Vec<String>) -> Compiler {
+        let processor = if level == Level::Native { processor::model() } else { String::new() };
+        let (name, called) = (program.display(), flags.join(" "));
+        let identity = format!("{name}\n{version}\n{called}\n{processor}");
+        Compiler { program, flags, identity }
+    }
+
     /// The library of a text.
     fn run(&self, source: &str) -> Result<Vec<u8>, Diagnostic> {
         let folder = disk_cache::workspace().map_err(|why| failed(&why))?;
@@ -222,7 +229,8 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
         match ask(&["--version"]) {
             Ok(output) if output.status.success() => {
                 let version = String::from_utf8_lossy(&output.stdout).into_owned();
-                return with_flags(&program, &version, level, folder.path(), &ask);
+                let flags = known_flags(&program, &version, level, folder.path(), &ask)?;
+                return Ok(Compiler::of(program, &version, level, flags));
             }
             Ok(_) | Err(Failure::Start(_)) => {}
             Err(failure) => return Err(told(&program, failure)),
@@ -242,13 +250,30 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
 /// Asks a compiler by some arguments.
 type Ask<'a> = &'a dyn Fn(&[&str]) -> Result<Output, Failure>;
 
-fn with_flags(
+/// The flags for a compiler of this version, asked for once for all processes.
+fn known_flags(
     program: &OsStr,
     version: &str,
     level: Level,
     folder: &Path,
     ask: Ask,
-) -> Result<Compiler, Diagnostic> {
+) -> Result<Vec<String>, Diagnostic> {
+    let name = program.to_string_lossy();
+    let cache = Cache::open(&["flags", &name, version, level.name(), &processor::model()]);
+    if let Some(kept) = cache.find().and_then(|bytes| String::from_utf8(bytes).ok()) {
+        return Ok(kept.lines().map(str::to_owned).collect());
+    }
+    let flags = accepted_flags(program, level, folder, ask)?;
+    cache.store(flags.join("\n").as_bytes());
+    Ok(flags)
+}
+
+fn accepted_flags(
+    program: &OsStr,
+    level: Level,
+    folder: &Path,
+    ask: Ask,
+) -> Result<Vec<String>, Diagnostic> {
     let flags = [
         "-std=gnu11",
         "-O3",
@@ -286,9 +311,7 @@ fn with_flags(
     for flag in ["-fno-loop-unroll-and-jam".to_owned(), width] {
         flags.extend(first(&mut [flag].into_iter())?);
     }
-    let processor = if level == Level::Native { processor::model() } else { String::new() };
-    let identity = format!("{}\n{version}\n{}\n{processor}", program.display(), flags.join(" "));
-    Ok(Compiler { program: program.to_owned(), flags, identity })
+    Ok(flags)
 }
 
 /// The flags that name a level, or a lower one for compilers that do not know it, best first.
