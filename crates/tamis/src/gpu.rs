@@ -71,8 +71,8 @@ impl Kernel {
 
     /// Computes the values that the results have at the entries of patterns: [`compute`](Kernel::compute)
     /// with operands, patterns and results on the device. A pattern that shares the arrays of an operand, as a
-    /// result of [`run_on_device`](Kernel::run_on_device) does that has its entries, costs nothing; others are
-    /// merged with the operands, row by row.
+    /// result of [`run_on_device`](Kernel::run_on_device) does that has its entries, is not merged with the
+    /// operands; others are, row by row.
     ///
     /// # Errors
     ///

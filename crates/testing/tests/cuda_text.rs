@@ -1,7 +1,10 @@
 //! What the text of every kernel of the gallery promises is true.
 
 use std::path::{Path, PathBuf};
+use tamis::{Backend, Kernel, Options, Tensor, format, schedule};
 use tamis_testing::filetest;
+use tamis_testing::functions::bits;
+use tamis_testing::random::Random;
 
 /// To NVIDIA's compiler, nobody else writes to what is `__restrict__`, not even where threads wait for
 /// each other: a kernel that reads what its threads wrote would read what it knows of it.
@@ -28,6 +31,55 @@ fn what_threads_hand_on_is_not_restricted() {
         }
     }
     assert!(handed_on >= 20 && promised >= 20, "{handed_on} arrays, {promised} promises");
+}
+
+/// Columns of rows on two threads each.
+const COLUMNS: &str = "split(i, block, warp, 8); split(k, rest, thread, 2); reorder(block, warp, thread, rest, j); \
+                       parallelize(block, gpu_block, no_races); parallelize(warp, gpu_warp, no_races); \
+                       parallelize(thread, gpu_thread, no_races)";
+
+/// Sums of fractions have the bits that a processor gives them by the same schedule, however many columns a thread takes together, and
+/// equal columns are equal.
+#[test]
+fn sums_of_columns_have_the_bits_of_processors() {
+    if !tamis::has_c_compiler() {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    }
+    let mut random = Random::new(5);
+    let mut fractions = |count: usize| -> Vec<f64> {
+        (0..count).map(|_| (random.below(1 << 20) as f64 - 5e5) / 3e5).collect()
+    };
+    let (rows, inner) = (12, 40);
+    let mut pos = vec![0];
+    let mut crd = vec![];
+    for row in 0..rows {
+        crd.extend((0..inner).filter(|j| (j * 7 + row * 3) % 5 < 1 + row % 4));
+        pos.push(crd.len() as i64);
+    }
+    let crd: Vec<i64> = crd.into_iter().map(|j| j as i64).collect();
+    let vals = fractions(crd.len());
+    let a = Tensor::csr([rows as u64, inner as u64], pos, crd, vals).unwrap();
+    for columns in [3, 6, 7, 33] {
+        let column = fractions(inner);
+        let same = column.iter().flat_map(|&x| vec![x; columns]).collect();
+        let b = Tensor::dense(&[inner as u64, columns as u64], same).unwrap();
+        let operands = [("A", &a), ("B", &b)];
+        let on = |backend| {
+            let mut options = Options { backend, ..Options::default() };
+            options.results.insert("C".to_owned(), format::parse("dense", Some(2)).unwrap());
+            options.schedule = schedule::parse(COLUMNS).unwrap();
+            let text = "C(i,k) = A(i,j) * B(j,k)";
+            let kernel = Kernel::compile(text, &operands, &options).unwrap();
+            kernel.run(&operands).unwrap().remove(0).1
+        };
+        let (expected, got) = (on(Backend::Interpreter), on(Backend::CudaEmulated));
+        assert_eq!(bits(&got), bits(&expected), "{columns} columns");
+        let vals = got.vals().as_slice::<f64>().unwrap();
+        for row in vals.chunks(columns) {
+            assert!(row.iter().all(|x| x.to_bits() == row[0].to_bits()), "{row:?}");
+        }
+    }
 }
 
 /// How often a text writes to an array, and reads from it; what it updates it does not read.

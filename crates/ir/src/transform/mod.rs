@@ -40,7 +40,7 @@ use std::collections::BTreeSet;
 use vector::batch_functions::batch_functions;
 use vector::register_tile::register_tile;
 use vector::split_accumulators::split_accumulators;
-use vector::unroll_and_jam::{jam_columns, unroll_and_jam};
+use vector::unroll_and_jam::unroll_and_jam;
 use vector::unroll_twice::unroll_twice;
 use vector::vectorize::vectorize;
 
@@ -75,7 +75,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 26] = [
+pub const PASSES: [(&str, Pass); 25] = [
     ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
@@ -87,7 +87,6 @@ pub const PASSES: [(&str, Pass); 26] = [
     ("unroll", |f, _| unroll(f)),
     ("split-by-parent", |f, _| split_by_parent(f)),
     ("promote-elements", |f, _| promote_elements(f)),
-    ("jam-columns", jam_columns),
     ("split-accumulators", split_accumulators),
     ("vectorize", vectorize),
     ("promote-rows", promote_rows),

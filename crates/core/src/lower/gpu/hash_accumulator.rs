@@ -27,8 +27,8 @@ use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, binary, eq, int, load, lt, mul, store, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// The most slots of a slice whose list is kept in order.
-const SHORT: i64 = 129;
+/// The most slots of a slice whose list is kept in order: those of 64 terms.
+const SHORT: i64 = 2 * 64 + 1;
 
 /// Slices of arrays, one for each row.
 #[derive(Clone)]
@@ -59,10 +59,12 @@ impl RowHashTable {
         binary(BinaryOp::Min, twice, self.size.clone())
     }
 
-    /// Whether coordinates are found by a list in order, and not by slots.
+    /// Whether coordinates are found by a list in order, and not by slots: few terms come, and coordinates have no
+    /// slots of their own.
     fn is_short(&self) -> Expr {
-        let size = sub(Expr::Var(self.end), Expr::Var(self.begin));
-        binary(BinaryOp::Le, size, int(SHORT))
+        let slots = sub(Expr::Var(self.end), Expr::Var(self.begin));
+        let few = binary(BinaryOp::Le, slots.clone(), int(SHORT));
+        Expr::AndThen(Box::new(few), Box::new(lt(slots, self.size.clone())))
     }
 
     /// Statements for slices in slots alone.

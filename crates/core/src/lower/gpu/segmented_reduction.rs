@@ -39,7 +39,7 @@ use tamis_ir::ir::{Expr, Stmt, Unit};
 const JOINED: i64 = 256;
 /// How often blocks do so before one thread adds up what is left, where no block did so with its own.
 const DEPTH: u32 = 2;
-/// A block with so many tiles of its own joins them as kernels of their own would.
+/// A block that joins so many tiles of its own saves a kernel that joins edges.
 const MANY: i64 = 64;
 
 /// The sums of tiles in the iterations of a loop.
@@ -197,17 +197,7 @@ impl SegmentedReductions {
         }
         for k in 0..self.edges.len() {
             let own = self.edges[k].clone();
-            let Some((&first, rest)) = own.tiles.tiles.split_first() else { continue };
-            let tiles = rest.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul);
-            let Expr::Const(tiles) = tiles else { continue };
-            let tiles = tiles.as_i64();
-            if first != var
-                || rest.is_empty()
-                || !(2..=JOINED).contains(&tiles)
-                || tiles.count_ones() > 1
-            {
-                continue;
-            }
+            let Some(tiles) = own.tiles_of_block(cx, var) else { continue };
             let known = scope.coordinate(cx, var, &mut code.stmts);
             let block = known.expect("loops around have a value");
             let row = own.row(cx, &mut code.stmts);
@@ -288,6 +278,16 @@ impl TileSums {
         let slot = cx.temp("slot");
         stmts.push(assign(slot, place));
         Expr::Var(slot)
+    }
+
+    /// How many tiles each iteration of the outermost loop has, where it can join them in pairs.
+    fn tiles_of_block(&self, cx: &mut Symbols<'_>, outermost: IndexVar) -> Option<i64> {
+        let (first, rest) = self.tiles.tiles.split_first()?;
+        let tiles = rest.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul);
+        let Expr::Const(tiles) = tiles else { return None };
+        let tiles = tiles.as_i64();
+        let pairs = (2..=JOINED).contains(&tiles) && tiles.count_ones() == 1;
+        (*first == outermost && pairs).then_some(tiles)
     }
 
     /// How many tiles there are at most, and how many edges each has.

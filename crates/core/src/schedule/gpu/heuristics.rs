@@ -30,6 +30,8 @@ use tamis_ir::ids::IndexVar;
 
 /// Rows of a block that have a warp each.
 const WARPS: u64 = 8;
+/// Columns of a result, where nothing is known of them.
+const COLUMNS: u64 = 32;
 /// Columns of a row that a thread has at a time, and the threads of a block whose threads have columns.
 const COLUMNS_OF_THREAD: u64 = 4;
 const OF_COLUMNS: u64 = 128;
@@ -336,8 +338,8 @@ impl Nest<'_> {
     /// A part of a warp per row, columns on its threads, several of each.
     fn columns(&self, column: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
-        let size = self.request.statistics.dims.get(&column).copied().unwrap_or(MOST_LANES);
-        let threads = (size / COLUMNS_OF_THREAD).next_power_of_two().clamp(1, MOST_LANES);
+        let columns = self.request.statistics.dims.get(&column).copied().unwrap_or(COLUMNS);
+        let threads = (columns / COLUMNS_OF_THREAD).next_power_of_two().clamp(1, MOST_LANES);
         let warps = (OF_COLUMNS / threads).min(MOST_ROWS);
         let k = self.name(column);
         let inner = self.loops[self.outer..].iter().filter(|v| **v != column);
@@ -351,7 +353,7 @@ impl Nest<'_> {
         )
     }
 
-    /// A warp per row, the coordinates or entries of a sum on its threads.
+    /// A part of a warp per row, the coordinates or entries of a sum on its threads; a thread if that is enough.
     fn sums(&self, sum: IndexVar, by_position: bool) -> String {
         let Names { block, warp, thread, rest, fused, .. } = &self.names;
         let threads = self.lanes(sum);
@@ -386,7 +388,7 @@ impl Nest<'_> {
         )
     }
 
-    /// A warp per row, the coordinates of a sum inside of all loops on its threads.
+    /// A part of a warp per row, the coordinates of a sum inside of all loops on its threads.
     fn inner_sum(&self, sum: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let threads = self.lanes(sum);

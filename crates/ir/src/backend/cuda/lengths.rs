@@ -68,10 +68,11 @@ impl Host<'_> {
     /// Notes what variables have.
     fn assigned(&mut self, stmts: &[Stmt]) {
         for s in stmts {
-            if let Stmt::Assign { var, value } = s
-                && let Some(value) = self.value(value)
-            {
-                self.vars.insert(*var, value);
+            if let Stmt::Assign { var, value } = s {
+                match self.value(value) {
+                    Some(value) => self.vars.insert(*var, value),
+                    None => self.vars.remove(var),
+                };
             }
         }
     }

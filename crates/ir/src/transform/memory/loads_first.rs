@@ -22,10 +22,11 @@ use crate::transform::affine::{most_iterations, shifted};
 use crate::transform::{Target, by_iterations, fresh, rewrite};
 use std::collections::BTreeMap;
 
-/// So many iterations load before they run, where they add to several sums, and where a loop is known to have no
-/// more than `SHORT`.
+/// So many iterations load before they run.
 const ITERATIONS: i64 = 4;
+/// So many where they add to several sums, each of which has loads of its own.
 const OF_SUMS: i64 = 2;
+/// So many where a loop has no more than `SHORT`: all of them at once, or half.
 const OF_SHORT: i64 = 8;
 const SHORT: i64 = 16;
 /// The most statements of a body that is worth the code.
@@ -51,21 +52,22 @@ fn loading(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
         _ => false,
     };
     let sums = body.iter().filter(adds).count();
-    let plain = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
+    let plain = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. } | Stmt::Comment(_));
     let branches = body.iter().any(|s| matches!(s, Stmt::If { .. } | Stmt::While { .. }));
     let known = body.iter().all(|s| plain(s) || matches!(s, Stmt::If { .. } | Stmt::While { .. }));
     let iterations = match most {
-        Some(..=SHORT) => OF_SHORT,
+        Some(most @ ..=SHORT) => OF_SHORT.min(1 << most.max(1).ilog2()),
         _ if sums > 1 => OF_SUMS,
         _ => ITERATIONS,
     };
-    if !(branches || sums > 1) || !known || has_loops(body) || count(body) > MOST {
+    if iterations < 2 || !(branches || sums > 1) || !known || has_loops(body) || count(body) > MOST
+    {
         return None;
     }
     let mut loads = Loads::of(*var, body);
     let body_of_one: Vec<Stmt> = body.iter().map(|s| loads.taken(function, s)).collect();
     let Loads { found, .. } = loads;
-    if !found.iter().any(|(_, load)| mentions(load, *var)) || most.is_some_and(|n| n < iterations) {
+    if !found.iter().any(|(_, load)| mentions(load, *var)) {
         return None;
     }
     let (mut first, mut then) = (vec![], vec![]);
@@ -112,7 +114,7 @@ struct Loads {
     follow: BTreeMap<Var, Expr>,
     /// The loads, and which variables have them.
     found: Vec<(Var, Expr)>,
-    /// Variables that are assigned more than once, or somewhere in a block.
+    /// Variables that are assigned more than once.
     again: Vec<Var>,
 }
 
@@ -248,7 +250,7 @@ mod tests {
         kept("for p in 0..n { while i < p { i = i + 1 } if x[i] < s { s = x[i] } }".to_owned());
         // Too few iterations, loops inside, and one sum, which has accumulators instead.
         let few = entry("p", "crd[p]", "A[p]", "x[p]");
-        kept(format!("for p in 0..min(n, 3) {{ {few} }}"));
+        kept(format!("for p in 0..min(n, 1) {{ {few} }}"));
         kept(
             "for p in 0..n { for q in 0..n { s = s + A[q] } if crd[p] < 3 { s = 0.0 } }".to_owned(),
         );

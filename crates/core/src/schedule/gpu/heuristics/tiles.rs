@@ -9,25 +9,28 @@ use super::{MOST_LANES, Names, Nest};
 use crate::cin::Role;
 use crate::notation::Access;
 
-/// Rows of so many entries, of operands with fewer than `WARPS` times as many, are not left to a warp: a few
-/// thousand warps run at the same time, and each has some rows.
+/// Rows of so many entries are not left to a warp, and not to a thread those of `LONG_OF_THREAD`, if all others take
+/// less time: so many warps of a device run at the same time.
 const LONG: u64 = 1024;
-const WARPS: u64 = 1024;
+const LONG_OF_THREAD: u64 = 256;
+const AT_A_TIME: u64 = 1024;
 /// Positions of a block and of a thread where rows are cut into tiles.
 const TILES: [u64; 2] = [2048, 8];
 /// Positions of a block and of a warp where its threads have columns.
 const WIDE_TILES: [u64; 2] = [512, 64];
 
 impl Nest<'_> {
-    /// An operand with a row that takes longer than all others together, and how many of the outermost loops
-    /// are over its levels.
-    fn skewed(&self) -> Option<(&Access, usize)> {
+    /// An operand with a row that takes longer on so many threads than the others do on all that a device has, and
+    /// how many of the outermost loops are over its levels.
+    fn skewed(&self, lanes: u64) -> Option<(&Access, usize)> {
         let statistics = &self.request.statistics;
+        let long = (LONG * lanes / MOST_LANES).max(LONG_OF_THREAD);
         let is_skewed = |access: &&Access| {
             let Role::Input(id) = self.program.tensors[access.tensor].role else { return false };
             let known = statistics.longest.get(&id).zip(statistics.entries.get(&id));
             known.is_some_and(|(&longest, &entries)| {
-                longest >= LONG && longest.saturating_mul(WARPS) > entries
+                let alone = longest.saturating_mul(AT_A_TIME * MOST_LANES);
+                longest >= long && alone > entries.saturating_mul(lanes)
             })
         };
         let found = self.reads.iter().find(is_skewed)?;
@@ -39,7 +42,10 @@ impl Nest<'_> {
     pub(super) fn tiles(&self) -> Option<String> {
         let Names { block, warp, thread, row, rest, fused, entry, column: columns, .. } =
             &self.names;
-        let (access, levels) = self.skewed()?;
+        let has_columns = self.loops[1..].iter().any(|v| self.is_column(*v));
+        let sum = self.loops[1..].iter().rev().find(|v| !self.is_told(**v));
+        let lanes = sum.filter(|_| !has_columns).map_or(MOST_LANES, |&sum| self.lanes(sum));
+        let (access, levels) = self.skewed(lanes)?;
         let (outer, mut text) = self.fused(levels, fused);
         let operand = crate::cin::print::access(self.program, access);
         text += &format!("pos({outer}, {row}, {operand}); ");
