@@ -12,7 +12,7 @@
 use super::gpu::parallel::Serial;
 use crate::cin::{Assembling, Kernel, MergeStrategy, ParallelUnit, Program, Tag};
 use crate::plan::distribution::{Distribution, distribution};
-use crate::plan::{self, Advance, Loop, NotCut, Output, Plan, Rest};
+use crate::plan::{self, NotCut, Output, Plan, Rest};
 use crate::schedule::Wanted;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
@@ -142,9 +142,8 @@ fn not_on_ranks((program, kernel): (&Program, &Kernel)) -> Option<Dropped> {
 fn unsearched(plan: &Plan, var: IndexVar, tag: &Tag) -> Option<&'static str> {
     let (Some(MergeStrategy::Gallop), Some(root)) = (tag.merge, &plan.root) else { return None };
     let loops = root.loops_over(var);
-    let searches = |nest: &&Loop| nest.drivers.iter().any(|d| d.advance == Advance::Gallop);
     match loops.iter().map(|nest| nest.drivers.len()).max().unwrap_or(0) {
-        _ if loops.iter().any(searches) => None,
+        _ if loops.iter().any(|nest| nest.gallops()) => None,
         0 | 1 => Some("it does not merge what several operands store"),
         _ => Some("it looks at every coordinate of each operand that it merges"),
     }

@@ -376,6 +376,11 @@ impl Node {
 }
 
 impl Loop {
+    /// Whether it searches an operand for the coordinates of others.
+    pub(crate) fn gallops(&self) -> bool {
+        self.drivers.iter().any(|driver| driver.advance == Advance::Gallop)
+    }
+
     /// The sets of drivers that the lattice has a point for, more drivers first.
     pub fn points(&self) -> Vec<Set> {
         match &self.body {

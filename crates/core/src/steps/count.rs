@@ -4,7 +4,7 @@
 use super::sizes::{Known, distinct};
 use crate::legalise::CONTIGUOUS;
 use crate::notation::{Access, Expr};
-use crate::plan::{Absent, Advance, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
+use crate::plan::{Absent, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
 use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
@@ -189,7 +189,7 @@ fn merged(nest: &Loop, children: &[f64], there: &[f64], all: f64) -> f64 {
     if nest.drivers.len() == 1 {
         return children[0];
     }
-    if nest.drivers.iter().any(|driver| driver.advance == Advance::Gallop) && shortest.is_finite() {
+    if nest.gallops() && shortest.is_finite() {
         return 2.0 * shortest;
     }
     let either = all * (1.0 - there.iter().map(|p| 1.0 - p).product::<f64>());

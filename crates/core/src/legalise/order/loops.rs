@@ -5,7 +5,7 @@
 
 use crate::cin::{AssemblyOptions, Choice, CutOptions, Kernel, KernelKind, Stmt};
 use crate::legalise::order::association::associated;
-use crate::legalise::order::merge_strategy::galloping_loops;
+use crate::legalise::order::merge_strategy::{galloping_loops, only_galloping};
 use crate::legalise::order::{Order, best_orders, topological};
 use crate::legalise::rewrite::factorize::{Distributed, distributed, order_apart};
 use crate::legalise::rewrite::nary_sum::{gather, gathering_loops};
@@ -59,7 +59,7 @@ impl Legaliser<'_> {
             (scatter, loops_in_order(self, task, &order.vars, scatter), vec![])
         };
         let body = associated(self, body, compute);
-        Kernel {
+        let kernel = Kernel {
             result,
             kind: KernelKind::Fused,
             like: None,
@@ -76,7 +76,8 @@ impl Legaliser<'_> {
             tags,
             partial,
             overflow: self.overflow,
-        }
+        };
+        only_galloping(&self.program, kernel)
     }
 }
 

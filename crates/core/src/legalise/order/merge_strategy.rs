@@ -4,16 +4,17 @@
 //! C(i,j) = A(i,j) * B(i,j)      2 entries in a row of A, 300 in one of B      mergeby(j, gallop)
 //! ```
 
-use crate::cin::{MergeStrategy, Tag};
+use crate::cin::{Kernel, MergeStrategy, Program, Tag};
 use crate::legalise::{Context, Task};
 use crate::notation::Access;
+use crate::plan::plan;
 use std::collections::BTreeMap;
 use tamis_ir::ids::IndexVar;
 
 /// From how many times as many coordinates on a search is faster than a look at each.
 pub(in crate::legalise) const SKEWED: f64 = 64.0;
 
-/// The loops that search, among those over these variables.
+/// The loops that would better search, among those over these variables.
 pub(in crate::legalise) fn galloping_loops(
     cx: &Context<'_>,
     task: &Task,
@@ -37,4 +38,15 @@ pub(in crate::legalise) fn galloping_loops(
     };
     let tag = Tag { merge: Some(MergeStrategy::Gallop), ..Tag::default() };
     vars.iter().filter(|v| gallops(v)).map(|&v| (v, tag)).collect()
+}
+
+/// A kernel of which no loop is said to search that looks at each coordinate, as one with an operand that some
+/// coordinates may lack: `E(i) * A(i) * (A(i) + F(i))`.
+pub(in crate::legalise) fn only_galloping(program: &Program, mut kernel: Kernel) -> Kernel {
+    if !kernel.tags.is_empty() {
+        let root = plan(program, &kernel).root;
+        let loops = |var| root.as_ref().map_or(vec![], |root| root.loops_over(var));
+        kernel.tags.retain(|&var, _| loops(var).iter().any(|nest| nest.gallops()));
+    }
+    kernel
 }
