@@ -104,7 +104,7 @@ pub fn evaluate(
 }
 
 /// How large products and sums on the way to the elements of the only statement may become in any order of their
-/// factors and terms: zeros count as 1, since they may come last.
+/// factors and terms: zeros count as 1, since they may come last, and so do sums without terms.
 pub fn reach(
     program: &Program,
     operands: &BTreeMap<String, Dense>,
@@ -114,7 +114,7 @@ pub fn reach(
     let state = State::new(&program, operands, sizes);
     let [statement] = &program.statements[..] else { return Ok(f64::INFINITY) };
     let mut most = 0.0_f64;
-    state.each(&statement.result.indices, &mut BTreeMap::new(), &mut |env| {
+    state.each(1, &statement.result.indices, &mut BTreeMap::new(), &mut |env| {
         most = most.max(state.reach(&statement.value, env));
     });
     Ok(most)
@@ -156,22 +156,23 @@ impl<'p> State<'p> {
         state
     }
 
-    /// Calls `f` at all coordinates of some variables.
+    /// Calls `f` at all coordinates of some variables, of each of which there are at least so many.
     fn each(
         &self,
+        least: u64,
         vars: &[IndexVar],
         env: &mut BTreeMap<IndexVar, u64>,
         f: &mut dyn FnMut(&mut BTreeMap<IndexVar, u64>),
     ) {
         let Some((&var, rest)) = vars.split_first() else { return f(env) };
-        for c in 0..self.dims[&var] {
+        for c in 0..self.dims[&var].max(least) {
             env.insert(var, c);
-            self.each(rest, env, f);
+            self.each(least, rest, env, f);
         }
         env.remove(&var);
     }
 
-    /// How large what leads to a value may be; zeros count as 1.
+    /// How large what leads to a value may be; zeros count as 1, and so does what no coordinate has.
     fn reach(&self, e: &Expr, env: &mut BTreeMap<IndexVar, u64>) -> f64 {
         match e {
             Expr::Unary(UnaryOp::Square, a) => self.reach(a, env).powi(2),
@@ -182,12 +183,13 @@ impl<'p> State<'p> {
             Expr::Reduce { op, vars, body } => {
                 let is_product = *op == ReduceOp::Mul;
                 let mut total = if is_product { 1.0 } else { 0.0 };
-                self.each(vars, env, &mut |env| match is_product {
+                self.each(1, vars, env, &mut |env| match is_product {
                     true => total *= self.reach(body, env),
                     false => total += self.reach(body, env),
                 });
                 total
             }
+            Expr::Access(access) if access.indices.iter().any(|v| self.dims[v] == 0) => 1.0,
             leaf => self.value(leaf, env).number.size().max(1.0),
         }
     }
@@ -294,7 +296,7 @@ impl<'p> State<'p> {
         env: &mut BTreeMap<IndexVar, u64>,
         total: &mut Value,
     ) {
-        self.each(vars, env, &mut |env| {
+        self.each(0, vars, env, &mut |env| {
             let Value { number, presence } = self.value(body, env);
             total.number = combine(op, total.number, number);
             total.presence = total.presence.max(presence);
