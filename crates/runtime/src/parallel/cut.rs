@@ -42,7 +42,9 @@ pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
 
 /// How much work there is before a part, one of so many.
 pub(super) fn before_part(work: u128, part: u64, parts: u64) -> u128 {
-    work * u128::from(part) / u128::from(parts)
+    let (part, parts) = (u128::from(part), u128::from(parts));
+    // The product may leave 128 bits where dimensions do not tell how much is stored.
+    work / parts * part + work % parts * part / parts
 }
 
 /// In how many parts so much work is cut.
@@ -342,10 +344,22 @@ impl<'t> Lead<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::longest_row;
+    use super::{before_part, longest_row};
     use crate::{Coordinates, Duplicates, Values, pack};
     use tamis_core::format;
     use tamis_ir::datatype::DataType;
+
+    /// Parts begin in order and end with all the work, also where that is as much as dimensions allow.
+    #[test]
+    fn work_before_parts() {
+        for (work, parts) in [(10, 4), (3, 7), (1 << 123, 256), (u128::MAX, 255)] {
+            let before: Vec<u128> =
+                (0..=parts).map(|part| before_part(work, part, parts)).collect();
+            assert!(before.is_sorted(), "{work} in {parts}: {before:?}");
+            assert_eq!((before[0], before[parts as usize]), (0, work));
+        }
+        assert_eq!([0, 1, 2, 3].map(|part| before_part(10, part, 4)), [0, 2, 5, 7]);
+    }
 
     /// Tensors have the longest rows of the lists that they were packed from.
     #[test]
