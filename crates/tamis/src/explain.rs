@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::backend::Backend;
 use crate::dims;
-use crate::operand::{operand, rounded, variable};
+use crate::operand::{operand, rounded, rounded_shapes, variable};
 use crate::scattered;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -151,9 +151,10 @@ impl<'p> Explanation<'p> {
         }
         let known = known_dims(program, options)?;
         let of_vars = || known.vars.enumerate().filter_map(|(var, d)| Some((var, (*d)?)));
-        let shapes = options.shapes.values().flatten().copied();
-        let width = IndexWidth::for_max(of_vars().map(|(_, d)| d).chain(shapes).max().unwrap_or(0));
+        let all = of_vars().map(|(_, d)| d).chain(known.tensors.values().flatten().copied());
+        let width = IndexWidth::for_max(all.max().unwrap_or(0));
         let dims = of_vars().map(|(var, d)| (var, rounded(d))).collect();
+        let shapes = rounded_shapes(&known.tensors);
         let datatype = options.datatype;
         let schedule = options.schedule.clone();
         let (parallel, scheduled) = (false, schedule.shapes_loops());
@@ -162,7 +163,7 @@ impl<'p> Explanation<'p> {
             inputs,
             results,
             datatype,
-            statistics: Statistics { dims, ..Statistics::default() },
+            statistics: Statistics { dims, shapes, ..Statistics::default() },
             width,
             strictness: options.strict,
             parallel,

@@ -230,7 +230,7 @@ impl Kernel {
             true => dims::all(&program, &known)?.enumerate().map(|(var, &d)| (var, d)).collect(),
             false => known.vars.enumerate().filter_map(|(var, d)| Some((var, (*d)?))).collect(),
         };
-        let request = request(&program, inputs, &dims, options)?;
+        let request = request(&program, inputs, (&dims, &known.tensors), options)?;
         let (mut clock, target) = (Clock::start(), options.backend.target());
         let ended = &mut |stage: pipeline::Stage| clock.lap(stage.name());
         let compiled = pipeline::compile_observed(&request, &options.schedule, target, ended)?;

@@ -65,11 +65,12 @@ impl Given {
     }
 }
 
-/// The request that the core compiles.
+/// The request that the core compiles, where variables and tensors have these dimensions as far as they are known. An
+/// operand of which only slices are named has some that no variable has; so have copies of it.
 pub(crate) fn request<'p>(
     program: &'p Program,
     operands: &BTreeMap<TensorId, Given>,
-    dims: &BTreeMap<IndexVar, u64>,
+    (dims, shapes): (&BTreeMap<IndexVar, u64>, &BTreeMap<TensorId, Vec<u64>>),
     options: &Options,
 ) -> Result<Request<'p>, Diagnostic> {
     let mut results = BTreeMap::new();
@@ -87,8 +88,7 @@ pub(crate) fn request<'p>(
         }
         results.insert(id, scattered::written(spec));
     }
-    let shapes = options.shapes.values().flatten();
-    let largest = dims.values().chain(shapes).copied().max().unwrap_or(0);
+    let largest = dims.values().chain(shapes.values().flatten()).copied().max().unwrap_or(0);
     Ok(Request {
         program,
         inputs: operands.iter().map(|(&id, t)| (id, t.storage.clone())).collect(),
@@ -96,6 +96,7 @@ pub(crate) fn request<'p>(
         datatype: options.datatype,
         statistics: Statistics {
             dims: dims.iter().map(|(&v, &d)| (v, rounded(d))).collect(),
+            shapes: rounded_shapes(shapes),
             entries: operands
                 .iter()
                 .filter_map(|(&id, t)| Some((id, rounded(t.entries?))))
@@ -116,6 +117,13 @@ pub(crate) fn request<'p>(
 pub(crate) fn longest(tensor: &impl Operand, options: &Options) -> Option<u64> {
     let chosen = options.backend.target().gpu && options.schedule.is_empty();
     chosen.then(|| tensor.longest_row().map(rounded)).flatten()
+}
+
+/// The dimensions of tensors as choices of the compiler see them.
+pub(crate) fn rounded_shapes(
+    shapes: &BTreeMap<TensorId, Vec<u64>>,
+) -> BTreeMap<TensorId, Vec<u64>> {
+    shapes.iter().map(|(&id, dims)| (id, dims.iter().map(|&d| rounded(d)).collect())).collect()
 }
 
 /// A dimension as choices of the compiler see it: kernels are shared by tensors of like size.

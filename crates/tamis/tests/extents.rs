@@ -1,8 +1,8 @@
 //! Dimensions and coordinates at the end of what numbers can be.
 
 use tamis::{
-    Coordinates, Duplicates, IndexWidth, Kernel, LARGEST_DIMENSION, Options, Tensor, ToFormat,
-    Values, format,
+    Coordinates, Duplicates, IndexWidth, Kernel, LARGEST_DIMENSION, Options, Scalar, Tensor,
+    ToFormat, Values, format,
 };
 
 fn packed(text: &str, dims: &[u64], crds: &[Vec<u64>]) -> Result<Tensor, tamis::Diagnostic> {
@@ -15,7 +15,7 @@ fn packed(text: &str, dims: &[u64], crds: &[Vec<u64>]) -> Result<Tensor, tamis::
 fn run(text: &str, a: &Tensor, result: &str, shape: Vec<u64>) -> Result<Tensor, tamis::Diagnostic> {
     let options = Options {
         results: [("C".to_owned(), format::parse(result, Some(1))?)].into(),
-        shapes: [("C".to_owned(), shape)].into(),
+        shapes: [("C".to_owned(), shape)].into_iter().filter(|(_, s)| !s.is_empty()).collect(),
         ..Options::default()
     };
     let kernel = Kernel::compile(text, &[("A", a)], &options)?;
@@ -35,6 +35,20 @@ fn coordinates_of_results_have_the_width_that_they_need() {
     let refused = run(text, &a, "sparse{crd: i32}", vec![5_000_000_000]).expect_err("too wide");
     let message = "error[position-overflow]: coordinates of C go up to 4999999999 and have 32 bits";
     assert_eq!(refused.to_string().lines().next(), Some(message));
+}
+
+#[test]
+fn coordinates_of_copies_have_the_width_that_they_need() {
+    for format in ["(i) -> (i/4: compressed, i%4: dense)", "sparse", "hash"] {
+        let crds = [vec![0, 4_000_000_001, 4_999_999_999]];
+        let a =
+            packed(&format!("{format}{{crd: i64}}"), &[5_000_000_000], &crds).expect("a vector");
+        let c = run("C(i) = A(i[4000000001:])", &a, "sparse", vec![]).expect("a result");
+        let list = c.to_coordinates().expect("room for a list");
+        let stored = (0..list.vals().len()).filter(|&n| list.vals().get(n) != Scalar::F64(0.0));
+        let stored: Vec<u64> = stored.map(|n| list.crds()[0][n]).collect();
+        assert_eq!(stored, [0, 999_999_998], "{format}");
+    }
 }
 
 #[test]

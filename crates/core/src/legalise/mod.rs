@@ -75,8 +75,10 @@ pub struct Request<'p> {
 /// What is known of the sizes of a program's tensors. It only guides choices and may be rounded.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
-    /// Dimensions.
+    /// Dimensions of index variables.
     pub dims: BTreeMap<IndexVar, u64>,
+    /// Dimensions of tensors, whose modes need not have a variable where slices name them.
+    pub shapes: BTreeMap<TensorId, Vec<u64>>,
     /// How many values operands store, those of elements without an entry with them.
     pub entries: BTreeMap<TensorId, u64>,
     /// Estimated length of the longest row of each operand.

@@ -2,10 +2,10 @@
 
 use crate::cin::Role;
 use crate::format::{LevelMap, LevelSpec};
-use crate::legalise::Context;
+use crate::legalise::{Context, Statistics};
 use crate::level::LevelKind;
 use crate::notation::Access;
-use tamis_ir::ids::IndexVar;
+use tamis_ir::ids::{Id, IndexVar};
 
 /// A dimension that nobody knows.
 pub(super) const DIMENSION: f64 = 1000.0;
@@ -42,12 +42,18 @@ impl Context<'_> {
 
     /// The dimension of a variable, or of what it is another name of, if that is known.
     pub(super) fn known_dimension(&self, var: IndexVar) -> Option<u64> {
-        self.request.statistics.dims.get(&self.program.derived.alias(var)).copied()
+        let Statistics { dims, shapes, .. } = &self.request.statistics;
+        let var = self.program.derived.alias(var);
+        let of_mode = || {
+            let (tensor, mode) = self.program.derived.mode(var)?;
+            shapes.get(&tensor)?.get(mode.index()).copied()
+        };
+        dims.get(&var).copied().or_else(of_mode)
     }
 
     /// The dimension of a variable, as far as it is known.
     pub(super) fn dimension_of(&self, var: IndexVar) -> f64 {
-        self.request.statistics.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
+        self.known_dimension(var).map_or(DIMENSION, |d| d as f64)
     }
 
     /// The trip count of loops around each other that visit every coordinate.
@@ -58,7 +64,7 @@ impl Context<'_> {
     /// How much memory a full operand takes; nothing if its dimensions are not known.
     pub(super) fn bytes(&self, access: &Access) -> f64 {
         let size = self.program.storage(access.tensor).datatype.size() as f64;
-        let dims = access.indices.iter().map(|v| self.request.statistics.dims.get(v).copied());
+        let dims = access.indices.iter().map(|v| self.known_dimension(*v));
         dims.map(|d| d.unwrap_or(0) as f64).product::<f64>() * size
     }
 

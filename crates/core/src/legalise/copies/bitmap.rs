@@ -113,6 +113,6 @@ fn places(cx: &Context<'_>, access: &Access, var: IndexVar, outer: &[IndexVar]) 
         && *last == var
         && !access.is_sliced()
         && !format.has_duplicates();
-    let size = |v: &IndexVar| cx.request.statistics.dims.get(v).map(|&d| d as f64);
+    let size = |v: &IndexVar| cx.known_dimension(*v).map(|d| d as f64);
     suits.then(|| access.indices.iter().map(size).product::<Option<f64>>())?
 }

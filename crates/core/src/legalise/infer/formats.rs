@@ -62,7 +62,7 @@ pub(in crate::legalise) fn inferred_storage(
     let mut kinds: Vec<LevelKind> = vars.iter().enumerate().map(kind).collect();
     if let (Some(first), Some(&var)) = (kinds.first_mut(), vars.first())
         && !is_listed(cx, value, var)
-        && (cx.request.statistics.dims.get(&var).is_none_or(|&d| d <= DENSE_LIMIT)
+        && (cx.known_dimension(var).is_none_or(|d| d <= DENSE_LIMIT)
             || is_passed_over(cx, value, var))
     {
         *first = DENSE;
@@ -81,7 +81,7 @@ pub(in crate::legalise) fn inferred_storage(
 fn spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], kinds: &mut [LevelKind]) {
     let is_spread = |&v: &IndexVar| !is_listed(cx, value, v) && is_spread(cx, value, vars, v);
     let spread: Vec<bool> = vars.iter().map(is_spread).collect();
-    let dim = |v: &IndexVar| cx.request.statistics.dims.get(v).copied().unwrap_or(1);
+    let dim = |v: &IndexVar| cx.known_dimension(*v).unwrap_or(1);
     let is_dense = |m: usize| kinds[m] == DENSE || spread[m];
     let dense = (0..vars.len()).filter(|&m| is_dense(m)).map(|m| dim(&vars[m]));
     if dense.fold(1, u64::saturating_mul) <= SPREAD_LIMIT {
@@ -107,7 +107,7 @@ fn is_spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], var: IndexVar) -
     }
     let is_kept = |v: &IndexVar| vars.contains(v);
     // Of fewer entries than that, most coordinates have none.
-    let half = cx.request.statistics.dims.get(&var).map_or(0, |dim| dim / 2);
+    let half = cx.known_dimension(var).map_or(0, |dim| dim / 2);
     let owns = |a: &&Access| a.indices.contains(&var);
     let known = sparse.iter().copied().filter(owns).filter_map(|a| cx.known_entries(a));
     known.min().is_none_or(|entries| entries >= half)
