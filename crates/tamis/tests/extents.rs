@@ -51,6 +51,26 @@ fn coordinates_of_copies_have_the_width_that_they_need() {
     }
 }
 
+/// Loops over what is written to slices go over its entries, not over all coordinates of the result.
+#[test]
+fn slices_of_long_results_are_written_in_time() {
+    let long = 1 << 50;
+    let a = Tensor::dense(&[3], vec![1.0, 2.0, 3.0]).expect("a vector");
+    let text = "C(i[1125899906842619:1125899906839619:-1000]) = A(i)";
+    for result in ["sparse", "hash", "coo(nonordered)"] {
+        let options = Options {
+            results: [("C".to_owned(), format::parse(result, Some(1)).expect("a format"))].into(),
+            shapes: [("C".to_owned(), vec![long])].into(),
+            ..Options::default()
+        };
+        let kernel = Kernel::compile(text, &[("A", &a)], &options).expect("a kernel");
+        let c = kernel.run(&[("A", &a)]).expect("a result").remove(0).1;
+        let mut crds = c.to_coordinates().expect("room for a list").crds()[0].clone();
+        crds.sort_unstable();
+        assert_eq!(crds, [long - 2005, long - 1005, long - 5]);
+    }
+}
+
 #[test]
 fn dimensions_beyond_numbers_are_refused() {
     let text = "csr";

@@ -15,7 +15,7 @@ use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar};
 
 /// The largest outermost level, in coordinates, that is dense without being asked for.
-const DENSE_LIMIT: u64 = 1 << 26;
+pub(in crate::legalise) const DENSE_LIMIT: u64 = 1 << 26;
 
 /// The most elements of modes that are dense because dense operands spread over them.
 const SPREAD_LIMIT: u64 = 1 << 30;

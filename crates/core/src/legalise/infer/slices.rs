@@ -12,11 +12,12 @@
 //! the slices the statement's value, elsewhere what was there before.
 
 use crate::cin::Role;
-use crate::format::{LevelMap, Storage};
+use crate::format::{Format, LevelMap, Storage};
 use crate::legalise::copies::in_order::copy_format;
-use crate::legalise::infer::formats::inferred_fill;
+use crate::legalise::infer::formats::{DENSE_LIMIT, inferred_fill};
 use crate::legalise::infer::types;
 use crate::legalise::{Context, Legaliser};
+use crate::level::COMPRESSED;
 use crate::notation::{self, Access, Expr, Slicing, Within};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
@@ -132,7 +133,9 @@ impl Legaliser<'_> {
         let stored = types::compute_type(&self.program, &both, wanted);
         let compute = stored.promote(computed);
         let value = self.sliceable(value);
-        let part = self.part(&result.indices, value, compute);
+        let listed = within.iter().any(|w| self.known_dimension(w.var) > Some(DENSE_LIMIT));
+        let format = listed.then(|| Format::in_order(vars.iter().map(|_| COMPRESSED)));
+        let part = self.part(&result.indices, value, compute, format);
         let (otherwise, fill) = match old {
             Some(old) => (old, fill),
             None => {
@@ -148,19 +151,32 @@ impl Legaliser<'_> {
         Written { vars, value, stored, compute, fill }
     }
 
-    /// What is written to the slices, as one operand.
-    fn part(&mut self, vars: &[IndexVar], value: Expr, compute: DataType) -> Access {
+    /// What is written to the slices, as one operand; with a format, one that lists its coordinates: it is walked where
+    /// the whole has too many to visit each.
+    fn part(
+        &mut self,
+        vars: &[IndexVar],
+        value: Expr,
+        compute: DataType,
+        format: Option<Format>,
+    ) -> Access {
         if let Expr::Access(access) = &value
             && self.program.storage(access.tensor).format.is_plain()
             && access.slices.is_empty()
             && access.indices.iter().all(|v| vars.contains(v))
+            && (format.is_none() || self.lists(access))
         {
             return access.clone();
         }
-        match self.temporary("part", None, vars.to_vec(), value, compute) {
+        match self.temporary("part", format, vars.to_vec(), value, compute) {
             Expr::Access(part) => part,
             _ => unreachable!("a temporary is a tensor"),
         }
+    }
+
+    /// Whether an operand lists the coordinates of each level.
+    fn lists(&self, access: &Access) -> bool {
+        self.program.levels(access).iter().all(|(level, _)| !level.kind.properties().full)
     }
 
     /// The storage of a result of which a slice is written: that of its previous value.
