@@ -22,6 +22,13 @@ fn run(text: &str, a: &Tensor, result: &str, shape: Vec<u64>) -> Result<Tensor, 
     Ok(kernel.run(&[("A", a)])?.remove(0).1)
 }
 
+fn run_scalar(text: &str, a: &Tensor) -> f64 {
+    let kernel = Kernel::compile(text, &[("A", a)], &Options::default()).expect("a kernel");
+    let results = kernel.run(&[("A", a)]).expect("a result");
+    let (_, c) = results.iter().find(|(name, _)| name == "C").expect("a number");
+    c.vals().get(0).as_f64()
+}
+
 #[test]
 fn coordinates_of_results_have_the_width_that_they_need() {
     let a = packed("sparse", &[6], &[vec![1, 3]]).expect("a vector");
@@ -68,6 +75,25 @@ fn slices_of_long_results_are_written_in_time() {
         let mut crds = c.to_coordinates().expect("room for a list").crds()[0].clone();
         crds.sort_unstable();
         assert_eq!(crds, [long - 2005, long - 1005, long - 5]);
+    }
+}
+
+/// Coordinates that a number of 32 bits would not tell apart differ as values.
+#[test]
+fn coordinates_as_values_are_exact() {
+    let last = 1 << 24;
+    let crds = [vec![5, last, last + 1], vec![5, last + 1, last]];
+    for datatype in ["f16", "bf16", "f32", "f64", "i8", "c64", "c128"] {
+        let a =
+            packed(&format!("coo{{{datatype}}}"), &[last + 2, last + 2], &crds).expect("a list");
+        for (text, expected) in [
+            ("C = sum(i, j, (A(i,j) != 0) * (i == j))", 1.0),
+            ("D(i,j) = A(i,j) * (i == j); C = D(i,j)", 1.0),
+            ("D(i,j) = (A(i,j) != 0) * (j - i); C = D(i,j) * D(i,j)", 2.0),
+        ] {
+            let c = run_scalar(text, &a);
+            assert_eq!(c, expected, "{datatype}: {text}");
+        }
     }
 }
 

@@ -157,7 +157,7 @@ impl Legaliser<'_> {
         let spec = self.request.results.get(&id);
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
         let stored = types::compute_type(&self.program, &value, wanted);
-        let compute = types::summing(&self.program, stored, &value);
+        let compute = types::computing(&self.program, stored, &value);
         self.overflow = types::overflow(wanted.unwrap_or(stored));
         // Types follow from the operands' types: folded, a value may have another.
         complex::check_operators(&self.program, source, statement, &value)?;

@@ -4,8 +4,8 @@
 //! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
 //! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
 //!
-//! Integers under 64 bits and booleans compute in 64 bits, floats of 16 bits in 32, and statements with sums of floats under 64
-//! bits in 64; what is stored back is rounded, or checked to fit.
+//! Integers under 64 bits and booleans compute in 64 bits, floats of 16 bits in 32, and statements of floats under 64 bits with
+//! sums, or with coordinates as values, in 64; what is stored back is rounded, or checked to fit.
 
 use crate::cin::{Overflow, Program};
 use crate::notation::Expr;
@@ -52,19 +52,25 @@ pub(in crate::legalise) fn compute_type(
 }
 
 /// The type in which a value is computed whose elements are stored in another one: sums of floats of
-/// 16 and 32 bits, those of duplicate coordinates included, are those of 64 bits, rounded once.
-pub(in crate::legalise) fn summing(program: &Program, stored: DataType, value: &Expr) -> DataType {
-    let mut sums = false;
+/// 16 and 32 bits, those of duplicate coordinates included, are those of 64 bits, rounded once. So are coordinates, of
+/// which 32 bits tell no more than 2^24 apart.
+pub(in crate::legalise) fn computing(
+    program: &Program,
+    stored: DataType,
+    value: &Expr,
+) -> DataType {
+    let mut is_wide = false;
     value.walk(&mut |e| {
-        sums |= match e {
+        is_wide |= match e {
             Expr::Reduce { op, .. } => *op == ReduceOp::Add,
+            Expr::Index(_) => true,
             Expr::Access(a) => program.storage(a.tensor).format.has_duplicates(),
             _ => false,
         };
     });
     match stored.register() {
-        Register::F32 if sums && stored.is_complex() => DataType::C128,
-        Register::F32 if sums => DataType::F64,
+        Register::F32 if is_wide && stored.is_complex() => DataType::C128,
+        Register::F32 if is_wide => DataType::F64,
         _ => stored,
     }
 }
