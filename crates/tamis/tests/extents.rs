@@ -97,6 +97,27 @@ fn coordinates_as_values_are_exact() {
     }
 }
 
+/// Loops over positions need no coordinates to be counted, however many there would be.
+#[test]
+fn positions_of_large_tensors_are_fused() {
+    let large = [LARGEST_DIMENSION, LARGEST_DIMENSION];
+    let crds = [vec![0, 7, LARGEST_DIMENSION - 1], vec![5, 0, LARGEST_DIMENSION - 2]];
+    let a = packed("dcsr{crd: i64}", &large, &crds).expect("three entries");
+    let fused = |rest: &str| {
+        let options = Options {
+            schedule: tamis::schedule::parse(&format!("fuse(i, j, f); {rest}")).expect("commands"),
+            ..Options::default()
+        };
+        Kernel::compile("C = A(i,j) * A(i,j)", &[("A", &a)], &options)?.run(&[("A", &a)])
+    };
+    let c = fused("pos(f, p, A(i,j)); split(p, p0, p1, 2)").expect("a number");
+    assert_eq!(c[0].1.vals().get(0), Scalar::F64(14.0));
+    let message =
+        "error[dimension-too-large]: the schedule fuses f of more than 2^63 - 1 coordinates";
+    let refused = fused("split(f, f0, f1, 2)").expect_err("too many");
+    assert_eq!(refused.to_string().lines().next(), Some(message));
+}
+
 #[test]
 fn dimensions_beyond_numbers_are_refused() {
     let text = "csr";

@@ -10,6 +10,7 @@ use super::nest::replaced;
 use super::scheduler::Scheduler;
 use crate::cin::{BoundType, Program, Relation, Role, Stmt, Tensor};
 use crate::format::LevelMap;
+use std::collections::BTreeSet;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::IndexVar;
 
@@ -48,12 +49,13 @@ fn size_workspaces(s: &mut Scheduler<'_>, of: IndexVar, bounded: IndexVar) {
 }
 
 /// Refuses dimensions that break what a schedule promised of them, or whose product is beyond
-/// 2^63 - 1 where a schedule fused them.
+/// 2^63 - 1 where loops are over coordinates that a schedule fused.
 pub fn check_dimensions(
     program: &Program,
     dimension: &dyn Fn(IndexVar) -> u64,
 ) -> Result<(), Diagnostic> {
     let derived = &program.derived;
+    let counted = counted(program);
     for (var, relation) in derived.relations() {
         match relation {
             Relation::Same { of, bound: Some(bound) } => {
@@ -78,7 +80,9 @@ pub fn check_dimensions(
                     return Err(Diagnostic::new(Code::BoundBroken, message).help(help));
                 }
             }
-            Relation::Fused { .. } if derived.size(var, dimension).is_none() => {
+            Relation::Fused { .. }
+                if counted.contains(&var) && derived.size(var, dimension).is_none() =>
+            {
                 let name = &program.vars[var];
                 let message =
                     format!("the schedule fuses {name} of more than 2^63 - 1 coordinates");
@@ -89,6 +93,18 @@ pub fn check_dimensions(
         }
     }
     program.tensors.iter().try_for_each(|tensor| check_workspace(program, tensor, dimension))
+}
+
+/// The variables whose coordinates loops count, themselves or in parts. Positions are counted whatever the coordinates are.
+fn counted(program: &Program) -> BTreeSet<IndexVar> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<IndexVar> = program.kernels.iter().flat_map(|k| k.body.loops()).collect();
+    while let Some(var) = open.pop() {
+        if found.insert(var) && program.derived.position(var).is_none() {
+            open.extend(program.derived.origins(var));
+        }
+    }
+    found
 }
 
 /// Refuses workspaces of more elements than an array can have.
