@@ -19,6 +19,7 @@ mod tiles;
 
 use crate::cin::{Kernel, Program, Role, Stmt};
 use crate::legalise::Request;
+use crate::level::LevelKind;
 use crate::notation::Access;
 use crate::schedule::accumulate::accumulate;
 use crate::schedule::apply::apply_to;
@@ -178,7 +179,7 @@ impl Nest<'_> {
             }
             match &self.inside {
                 Inside::Assignment => found.extend(self.of_assignment()),
-                Inside::Sum(vars) => found.extend(vars.last().map(|&k| self.inner_sum(k))),
+                Inside::Sum(vars) => found.extend(self.inner_sums(vars)),
                 Inside::More => {}
             }
             found.push(self.rows());
@@ -201,9 +202,9 @@ impl Nest<'_> {
                 let column = inner.iter().rev().find(|v| self.is_column(**v));
                 found.extend(column.map(|&column| self.columns(column)));
                 let sum = inner.iter().rev().find(|v| !self.is_told(**v));
-                found.extend(sum.map(|&sum| self.sums(sum, true)));
+                found.extend(sum.into_iter().flat_map(|&sum| self.sums(sum)));
             }
-            Inside::Sum(vars) => found.extend(vars.last().map(|&k| self.inner_sum(k))),
+            Inside::Sum(vars) => found.extend(self.inner_sums(vars)),
             Inside::More => {}
         }
         found.push(self.rows());
@@ -240,9 +241,7 @@ impl Nest<'_> {
             self.reads.iter().filter(stores).count() == 1
         };
         match (&self.inside, &self.loops[..]) {
-            (Inside::Sum(sums), _) if !sums.is_empty() => {
-                sums.last().map(|&k| self.inner_sum(k)).into_iter().collect()
-            }
+            (Inside::Sum(sums), _) if !sums.is_empty() => self.inner_sums(sums),
             (_, &[_, j]) if alone(j) => vec![self.entries_of_rows(j), self.rows()],
             _ => vec![self.rows()],
         }
@@ -263,8 +262,7 @@ impl Nest<'_> {
             found.push(self.columns(column));
         }
         let sum = self.loops[1..].iter().rev().find(|v| !self.is_told(**v));
-        found
-            .extend(sum.into_iter().flat_map(|&sum| [self.sums(sum, true), self.sums(sum, false)]));
+        found.extend(sum.into_iter().flat_map(|&sum| self.sums(sum)));
         found.extend(self.entries());
         found
     }
@@ -284,6 +282,16 @@ impl Nest<'_> {
             let vars = self.program.level_vars(access.tensor, &access.indices);
             let levels = self.program.storage(access.tensor).format.levels();
             levels.iter().zip(vars).any(|(l, v)| v == var && !l.kind.properties().full)
+        })
+    }
+
+    /// Whether every operand has the coordinates of a variable in an array.
+    fn is_in_arrays(&self, var: IndexVar) -> bool {
+        self.reads.iter().all(|access| {
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let levels = self.program.storage(access.tensor).format.levels();
+            let in_array = |kind: LevelKind| kind.locates() && kind.properties().ordered;
+            levels.iter().zip(vars).all(|(level, v)| v != var || in_array(level.kind))
         })
     }
 
@@ -353,22 +361,14 @@ impl Nest<'_> {
         )
     }
 
-    /// A part of a warp per row, the coordinates or entries of a sum on its threads; a thread if that is enough.
-    fn sums(&self, sum: IndexVar, by_position: bool) -> String {
-        let Names { block, warp, thread, rest, fused, .. } = &self.names;
+    /// A part of a warp per row, the entries or coordinates of a sum on its threads; a thread if that is enough.
+    fn sums(&self, sum: IndexVar) -> Vec<String> {
+        let Names { block, warp, thread, rest, .. } = &self.names;
         let threads = self.lanes(sum);
         if threads == 1 {
-            return self.rows();
+            return vec![self.rows()];
         }
         let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
-        let j = self.name(sum);
-        let split = match self.sparse(sum).filter(|_| by_position) {
-            Some(access) => {
-                let operand = crate::cin::print::access(self.program, access);
-                format!("pos({j}, {fused}, {operand}); split({fused}, {rest}, {thread}, {threads})")
-            }
-            None => format!("split({j}, {rest}, {thread}, {threads})"),
-        };
         let (outer, inner): (Vec<IndexVar>, Vec<IndexVar>) = {
             let at = self.loops.iter().position(|v| *v == sum).unwrap_or(0);
             (self.loops[self.outer..at.max(self.outer)].to_vec(), self.loops[at + 1..].to_vec())
@@ -379,30 +379,50 @@ impl Nest<'_> {
         let is_sum = inner.iter().all(|v| !self.is_told(*v));
         let races = if is_sum { "parallel_reduction" } else { "atomics" };
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp")];
-        format!(
-            "{rows}; {split}; reorder({block}, {warp}{}, {thread}, {rest}{}){}; \
-             parallelize({thread}, gpu_thread, {races})",
-            list(&outer),
-            list(&inner),
-            self.on_units(self.races(), &units)
-        )
+        let on_threads = |split: String| {
+            format!(
+                "{rows}; {split}; reorder({block}, {warp}{}, {thread}, {rest}{}){}; \
+                 parallelize({thread}, gpu_thread, {races})",
+                list(&outer),
+                list(&inner),
+                self.on_units(self.races(), &units)
+            )
+        };
+        self.shared_sum(sum, threads).into_iter().map(on_threads).collect()
     }
 
-    /// A part of a warp per row, the coordinates of a sum inside of all loops on its threads.
-    fn inner_sum(&self, sum: IndexVar) -> String {
+    /// A part of a warp per row, the entries or coordinates of the last of the sums inside of all loops on its threads.
+    fn inner_sums(&self, sums: &[IndexVar]) -> Vec<String> {
         let Names { block, warp, thread, rest, .. } = &self.names;
+        let Some(&sum) = sums.last() else { return vec![] };
         let threads = self.lanes(sum);
         if threads == 1 {
-            return self.rows();
+            return vec![self.rows()];
         }
         let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp")];
-        format!(
-            "{rows}; split({}, {rest}, {thread}, {threads}); reorder({thread}, {rest}){}; \
-             parallelize({thread}, gpu_thread, parallel_reduction)",
-            self.name(sum),
-            self.on_units(self.races(), &units)
-        )
+        let on_threads = |split: String| {
+            format!(
+                "{rows}; {split}; reorder({thread}, {rest}){}; \
+                 parallelize({thread}, gpu_thread, parallel_reduction)",
+                self.on_units(self.races(), &units)
+            )
+        };
+        self.shared_sum(sum, threads).into_iter().map(on_threads).collect()
+    }
+
+    /// How so many threads share a sum: the entries of an operand, or coordinates where each operand has these in an
+    /// array. Else each thread would look for all coordinates, of which an operand stores few.
+    fn shared_sum(&self, sum: IndexVar, threads: u64) -> Vec<String> {
+        let Names { thread, rest, fused, .. } = &self.names;
+        let j = self.name(sum);
+        let by_position = self.sparse(sum).map(|access| {
+            let operand = crate::cin::print::access(self.program, access);
+            format!("pos({j}, {fused}, {operand}); split({fused}, {rest}, {thread}, {threads})")
+        });
+        let by_coordinate = format!("split({j}, {rest}, {thread}, {threads})");
+        let by_coordinate = self.is_in_arrays(sum).then_some(by_coordinate);
+        by_position.into_iter().chain(by_coordinate).collect()
     }
 
     /// How many threads add up a row.
