@@ -49,7 +49,10 @@ impl Tensor {
     /// # Errors
     /// When it does not fit in memory.
     pub fn zeros<T: Element>(dims: &[u64]) -> Result<Tensor, Diagnostic> {
-        let len = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
+        // Dimensions that are too large are refused as such where one of them is 0.
+        let product =
+            || dims.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
+        let len = if dims.contains(&0) { Some(0) } else { product() };
         let too_large = || {
             let bytes = dims.iter().fold(size_of::<T>() as f64, |n, &d| n * d as f64);
             budget::refusal("an array", Some(bytes), budget::SMALLER_TENSOR)

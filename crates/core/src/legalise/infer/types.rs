@@ -9,7 +9,7 @@
 
 use crate::cin::{Overflow, Program};
 use crate::notation::Expr;
-use tamis_ir::algebra::{ReduceOp, UnaryOp, eval};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 
 /// The compute type of a value whose result is wanted in some type.
@@ -81,16 +81,22 @@ pub(in crate::legalise) fn overflow(datatype: DataType) -> Overflow {
     if is_narrow { Overflow::Checked } else { Overflow::Wraps }
 }
 
-/// The value without comparisons that a number below 0 decides: where a statement computes without
-/// sign, everything else is larger.
+/// The value without comparisons, and the larger of two, that a number below 0 decides: where a statement computes
+/// without sign, everything else is larger.
 pub(in crate::legalise) fn decided(value: Expr, compute: DataType) -> Expr {
     if compute != DataType::U64 {
         return value;
     }
     let value = value.map_children(&mut |child| decided(child, compute));
     let Expr::Binary(op, a, b) = &value else { return value };
-    let [a, b] = [a, b].map(|e| constant(e).is_some_and(|c| c < 0));
-    let holds = if a == b { None } else { eval::compare(*op, &b, &a) };
+    let [below_a, below_b] = [a, b].map(|e| constant(e).is_some_and(|c| c < 0));
+    if below_a == below_b {
+        return value;
+    }
+    if *op == BinaryOp::Max {
+        return Expr::clone(if below_a { b } else { a });
+    }
+    let holds = eval::compare(*op, &below_b, &below_a);
     holds.map_or(value, |holds| Expr::Literal(Scalar::I64(holds.into())))
 }
 
