@@ -89,6 +89,9 @@ impl Translator<'_> {
 
     /// The remainder with the sign of the divisor; 0 by 0.
     fn modulo(&mut self, a: Value, b: Value) -> Value {
+        if let Some(shift) = self.power_of_two(b) {
+            return self.b.ins().band_imm_s(a, (1i64 << shift) - 1);
+        }
         let (_, safe) = self.safe_divisor(b);
         let rest = self.b.ins().srem(a, safe);
         let none = self.b.ins().iconst(types::I64, 0);
