@@ -15,7 +15,7 @@ use crate::cin::{Derived, Kernel, Program, Relation, Role, Root, Scale, Stmt};
 use crate::format::{Format, LevelMap};
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::Expr;
-use crate::plan::unreadable;
+use crate::plan::{Rest, plan, unreadable};
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels split where they are to run in parts.
@@ -39,6 +39,10 @@ fn detach(program: &mut Program, kernel: Kernel) {
     let after = part(&kernel, kernel.result, consumer);
     let mut apart = program.clone();
     let stored = stores(&mut apart, tensor, producer);
+    // What is hashed takes memory by what it holds, and a list by all that comes.
+    let grows = program.storage(tensor).format.grows();
+    let listed = || plan(&apart, &before).output.rest() == Some(Rest::CoordinateBuffer);
+    let stored = stored && !(grows && listed());
     let readable = |k: &Kernel| unreadable(&apart, k).is_none();
     // An empty sum times infinity is a NaN: whoever reads it has to know that it is empty.
     let numbers = program.storage(tensor).datatype.is_float();

@@ -315,7 +315,7 @@ fn precompute(
     }
     let renamed = random.one_in(2);
     let own = |v: &str| if renamed { format!("{v}w{n}") } else { v.to_owned() };
-    let kind = random.pick(&["", "", ", dense", ", listed", ", bitmap"]);
+    let kind = random.pick(&["", "", ", dense", ", listed", ", bitmap", ", hashed"]);
     Some(match next.filter(|_| random.one_in(3)) {
         Some(next) => {
             let (a, b) = (own(var), own(next));

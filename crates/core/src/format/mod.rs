@@ -22,7 +22,7 @@ pub use parse::parse;
 pub(crate) use parse::parse_of_workspace;
 pub use walk::Walk;
 
-use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part, Property};
+use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part, Property, Scratch};
 use std::sync::Arc;
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -144,6 +144,11 @@ impl Format {
     pub fn is_full(&self) -> bool {
         let full = |l: &LevelSpec| l.kind.properties().full && !matches!(l.map, LevelMap::Slot(_));
         self.levels.iter().all(full)
+    }
+
+    /// Whether positions are made as coordinates come, in workspaces that hash them.
+    pub fn grows(&self) -> bool {
+        self.levels.iter().any(|l| l.kind.format().scratch().is_some_and(Scratch::grows))
     }
 
     /// Whether one entry may store elements for many others, so that a tensor may take far more

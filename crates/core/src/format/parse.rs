@@ -12,7 +12,9 @@
 
 use super::named::{FormatArgument, NAMED, NamedFormat};
 use super::{Format, FormatSpec, LevelMap, LevelSpec, MAX_ORDER};
-use crate::level::{COMPRESSED, DENSE, LISTED, LevelKind, Property, SINGLETON, registered};
+use crate::level::{
+    COMPRESSED, DENSE, HASHED_WORKSPACE, LISTED, LevelKind, Property, SINGLETON, registered,
+};
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
 use tamis_ir::ids::{Id, Mode};
@@ -32,7 +34,8 @@ pub(crate) fn parse_of_workspace(
     text: &str,
     order: Option<usize>,
 ) -> Result<FormatSpec, Diagnostic> {
-    parse_of(text, order, registered().into_iter().chain([LISTED]).collect())
+    let own = [LISTED, HASHED_WORKSPACE].into_iter();
+    parse_of(text, order, own.chain(registered()).collect())
 }
 
 /// Reads a format with level formats of these kinds.

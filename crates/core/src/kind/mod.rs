@@ -235,7 +235,10 @@ fn opened(program: &mut Program, kernel: &Kernel, s: Stmt, pattern: &Access) -> 
             let w = written(&producer);
             let producer = match copied_at(program, &consumer, w, pattern) {
                 Some(var) => {
-                    program.tensors[w].storage.format = workspace(kernel);
+                    let format = &mut program.tensors[w].storage.format;
+                    if !format.grows() {
+                        *format = workspace(kernel);
+                    }
                     opened_first(program, (w, var), *producer, pattern)
                 }
                 None => *producer,

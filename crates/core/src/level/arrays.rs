@@ -51,6 +51,31 @@ impl<A> Crd<A> {
     }
 }
 
+/// The arrays of a hash table of coordinates, as workspaces have it.
+#[derive(Clone, Copy, Debug)]
+pub struct HashTable {
+    /// How many positions there are, and how many slots.
+    pub counts: Array,
+    /// The coordinate of each position.
+    pub keys: Array,
+    /// The position above each, where there are several.
+    pub above: Option<Array>,
+    /// In each slot a position and one more, or 0.
+    pub slots: Array,
+}
+
+impl HashTable {
+    /// How many coordinates there are.
+    pub fn positions(&self) -> Expr {
+        load(self.counts, int(0))
+    }
+
+    /// How many slots there are.
+    pub fn width(&self) -> Expr {
+        load(self.counts, int(1))
+    }
+}
+
 /// What code of level functions needs of the function it becomes part of.
 pub trait Names {
     /// A new index variable.
@@ -74,9 +99,16 @@ pub struct LevelArrays {
     pub width: Option<Array>,
     /// The mask, for formats that have it.
     pub mask: Option<Array>,
+    /// The hash table, for workspaces whose level grows.
+    pub table: Option<HashTable>,
 }
 
 impl LevelArrays {
+    /// The hash table of a level that has one.
+    pub(super) fn table(&self) -> HashTable {
+        self.table.expect("a level that grows has a table")
+    }
+
     /// The positions array of a level that has one.
     pub fn pos(&self) -> Array {
         self.pos.expect("the level format declared a positions array")

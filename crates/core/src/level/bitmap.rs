@@ -10,11 +10,10 @@
 
 use super::dense::{Dense, position};
 use super::{
-    Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part,
+    Bounds, Entry, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part,
     Properties, Scratch, Stretch,
 };
 use tamis_ir::algebra::BinaryOp;
-use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, binary, eq, int, load, mul, store, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
@@ -154,15 +153,24 @@ impl Scratch for Bitmap {
         self.insert_init(level, int(0), mul(parents, level.size.clone()))
     }
 
-    fn scratch_insert(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Vec<Stmt> {
-        vec![store(level.mask(), position(level, parent, coordinate), int(1))]
+    fn scratch_entry(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Entry {
+        let at = self.locate(level, parent.clone(), coordinate.clone(), names);
+        let at = at.expect("every coordinate has a position");
+        let missing = vec![store(level.mask(), position(level, parent, coordinate), int(1))];
+        Entry { at, missing }
     }
 
-    fn scratch_sort(&self, _: &LevelArrays, _: Expr, _: Var) -> Vec<Stmt> {
+    fn scratch_sort(&self, _: &LevelArrays, _: Expr, _: &mut dyn Names) -> Vec<Stmt> {
         vec![]
     }
 
-    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, _: Var, _: Var) -> Vec<Stmt> {
+    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, _: &mut dyn Names) -> Vec<Stmt> {
         let hi = mul(parents, level.size.clone());
         vec![Stmt::Fill { array: level.mask(), lo: int(0), hi, value: int(0) }]
     }

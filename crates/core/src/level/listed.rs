@@ -13,7 +13,7 @@
 use super::bitmap::Bitmap;
 use super::dense::{Dense, position};
 use super::{
-    Bounds, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
+    Bounds, Entry, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
     Scratch,
 };
 use tamis_ir::ids::Var;
@@ -125,27 +125,39 @@ impl Scratch for Listed {
         ]
     }
 
-    fn scratch_insert(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Vec<Stmt> {
+    fn scratch_entry(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Entry {
+        let Entry { at, mut missing } =
+            Bitmap.scratch_entry(level, parent.clone(), coordinate.clone(), names);
         let count = || load(level.pos(), parent.clone());
         let next = add(mul(parent.clone(), level.size.clone()), count());
-        vec![
-            store(level.mask(), position(level, parent.clone(), coordinate.clone()), int(1)),
-            level.set_coordinate(next, coordinate),
-            store(level.pos(), parent.clone(), add(count(), int(1))),
-        ]
+        missing.push(level.set_coordinate(next, coordinate));
+        missing.push(store(level.pos(), parent.clone(), add(count(), int(1))));
+        Entry { at, missing }
     }
 
-    fn scratch_sort(&self, level: &LevelArrays, parents: Expr, p: Var) -> Vec<Stmt> {
+    fn scratch_sort(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt> {
         let Some(crd) = level.crd else { return vec![] };
         let sort = |parent: Expr| {
             let lo = mul(parent.clone(), level.size.clone());
             let hi = add(lo.clone(), load(level.pos(), parent));
             Stmt::Sort { keys: vec![crd.array], carried: vec![], lo, hi }
         };
-        each(parents, p, &|parent| vec![sort(parent)])
+        each(parents, names.index("p"), &|parent| vec![sort(parent)])
     }
 
-    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, p: Var, q: Var) -> Vec<Stmt> {
+    fn scratch_clear(
+        &self,
+        level: &LevelArrays,
+        parents: Expr,
+        names: &mut dyn Names,
+    ) -> Vec<Stmt> {
+        let (p, q) = (names.index("p"), names.index("q"));
         let clear = |parent: Expr| {
             let lo = mul(parent.clone(), level.size.clone());
             let hi = add(lo.clone(), load(level.pos(), parent.clone()));
@@ -158,7 +170,7 @@ impl Scratch for Listed {
 }
 
 /// What is done for each parent.
-fn each(parents: Expr, p: Var, body: &dyn Fn(Expr) -> Vec<Stmt>) -> Vec<Stmt> {
+pub(super) fn each(parents: Expr, p: Var, body: &dyn Fn(Expr) -> Vec<Stmt>) -> Vec<Stmt> {
     match parents == int(1) {
         true => body(int(0)),
         false => vec![for_loop(p, int(0), parents, body(Expr::Var(p)))],

@@ -11,6 +11,7 @@ mod bitmap;
 mod compressed;
 mod dense;
 mod hashed;
+mod hashed_workspace;
 mod listed;
 mod offset;
 mod properties;
@@ -18,16 +19,16 @@ mod range;
 mod registry;
 mod singleton;
 
-pub use arrays::{Crd, Header, LevelArrays, LevelView, Names, Numbers, Part};
+pub use arrays::{Crd, HashTable, Header, LevelArrays, LevelView, Names, Numbers, Part};
 pub use properties::{Properties, Property};
 pub use registry::{
-    BITMAP, COMPRESSED, DENSE, HASHED, LISTED, LevelKind, OFFSET, RANGE, SINGLETON, register,
-    registered,
+    BITMAP, COMPRESSED, DENSE, HASHED, HASHED_WORKSPACE, LISTED, LevelKind, OFFSET, RANGE,
+    SINGLETON, register, registered,
 };
 
 use std::fmt;
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, int};
+use tamis_ir::ir::build::{add, int, mul};
 use tamis_ir::ir::{Expr, Stmt};
 
 /// What the code of level functions is made of.
@@ -85,6 +86,14 @@ pub struct Located {
     pub position: Expr,
     /// Whether the coordinate is there; `None` if every coordinate is.
     pub found: Option<Expr>,
+}
+
+/// Where a coordinate of a workspace is, and what makes it so.
+pub struct Entry {
+    /// Where it is, if it came already.
+    pub at: Located,
+    /// What gives it the position, if it did not.
+    pub missing: Vec<Stmt>,
 }
 
 impl Located {
@@ -180,7 +189,7 @@ pub trait LevelFormat: Sync + fmt::Debug {
         None
     }
 
-    /// The level functions of the last level of a workspace that is sparse.
+    /// The level functions of levels of workspaces that are sparse.
     fn scratch(&self) -> Option<&dyn Scratch> {
         None
     }
@@ -297,18 +306,41 @@ pub trait Insert {
 }
 
 /// Level functions of workspaces, which are written in any order, read, and emptied, many
-/// times (sparse tensor algebra with workspaces, sections 4.3 and 6). `locate` says whether a
-/// coordinate came already.
+/// times (sparse tensor algebra with workspaces, sections 4.3, 4.4 and 6).
 pub trait Scratch {
+    /// Whether positions, and with them values, get room as coordinates come: by a [`HashTable`].
+    fn grows(&self) -> bool {
+        false
+    }
+
+    /// `scratch_size(sz_{k-1}) -> sz_k`: how many positions there are under so many parents.
+    fn scratch_size(&self, level: &LevelArrays, parents: Expr) -> Expr {
+        mul(parents, level.size.clone())
+    }
+
     /// `scratch_init(sz_{k-1})`: once, before everything else: room, and no coordinates.
     fn scratch_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt>;
 
-    /// `scratch_insert(p_{k-1}, i_k)`: a coordinate comes for the first time.
-    fn scratch_insert(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Vec<Stmt>;
+    /// `scratch_entry(p_{k-1}, i_k) -> <p_k, found>`: the position of a coordinate that comes, and what makes it
+    /// so where it was not found.
+    fn scratch_entry(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Entry;
 
-    /// `scratch_sort(sz_{k-1})`: the coordinates will be walked in order; `p` is a free variable.
-    fn scratch_sort(&self, level: &LevelArrays, parents: Expr, p: Var) -> Vec<Stmt>;
+    /// `scratch_list(sz_{k-1})`: all coordinates came, and will be walked.
+    fn scratch_list(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt> {
+        let _ = (level, parents, names);
+        vec![]
+    }
 
-    /// `scratch_clear(sz_{k-1})`: no coordinates again; `p` and `q` are free variables.
-    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, p: Var, q: Var) -> Vec<Stmt>;
+    /// `scratch_sort(sz_{k-1})`: what was listed will be walked in order.
+    fn scratch_sort(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt>;
+
+    /// `scratch_clear(sz_{k-1})`: no coordinates again.
+    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names)
+    -> Vec<Stmt>;
 }

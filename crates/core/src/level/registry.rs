@@ -1,7 +1,9 @@
 //! The level formats that there are, and those that users add.
 
 use super::{LevelFormat, Properties, Property};
-use super::{bitmap, compressed, dense, hashed, listed, offset, range, singleton};
+use super::{
+    bitmap, compressed, dense, hashed, hashed_workspace, listed, offset, range, singleton,
+};
 use std::fmt;
 use std::sync::RwLock;
 
@@ -29,6 +31,11 @@ pub const BITMAP: LevelKind = LevelKind::of(&bitmap::Bitmap, bitmap::PROPERTIES)
 /// Room for every coordinate, a mask and a list of those present: of workspaces, which no user
 /// stores, so that text does not name it.
 pub const LISTED: LevelKind = LevelKind::of(&listed::Listed, listed::PROPERTIES);
+
+/// A hash table of the coordinates that came, in any order: of workspaces, in whose text it has the name of
+/// [`HASHED`].
+pub const HASHED_WORKSPACE: LevelKind =
+    LevelKind::of(&hashed_workspace::HashedWorkspace, hashed_workspace::PROPERTIES);
 
 /// The level formats of this crate, in the order in which they are listed to users.
 static BUILT_IN: [LevelKind; 7] = [DENSE, RANGE, COMPRESSED, SINGLETON, OFFSET, HASHED, BITMAP];

@@ -3,7 +3,7 @@
 use super::binding::Binding;
 use super::value::Vals;
 use crate::cin::{KernelKind, Tensor};
-use crate::level::{Crd, LevelArrays, Names, Part};
+use crate::level::{Crd, HashTable, LevelArrays, Names, Part, Scratch};
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
@@ -192,6 +192,7 @@ impl Builder {
                 crd,
                 width,
                 mask,
+                table: None,
             });
         }
         let name = format!("{}_vals", tensor.name);
@@ -206,6 +207,8 @@ impl Builder {
         let storage = &tensor.storage;
         let mut levels: Vec<LevelArrays> = vec![];
         for (k, spec) in storage.format.levels().iter().enumerate() {
+            let grows = spec.kind.format().scratch().is_some_and(Scratch::grows);
+            let table = grows.then(|| self.table(tensor, k));
             let mut declare = |part: Part, elem: DataType| {
                 let name = format!("{}{}_{}", tensor.name, k + 1, part.name());
                 spec.has(part).then(|| self.local(&name, elem))
@@ -219,6 +222,7 @@ impl Builder {
                 crd: crd.map(|array| Crd { array, stride: 1, offset: 0 }),
                 width: declare(Part::Width, DataType::I64),
                 mask: declare(Part::Mask, DataType::Bool),
+                table,
             });
         }
         let name = format!("{}_vals", tensor.name);
@@ -228,6 +232,18 @@ impl Builder {
             false => Vals::Real(re),
         };
         TensorArrays { levels, vals }
+    }
+
+    /// The hash table of a level of a workspace.
+    fn table(&mut self, tensor: &Tensor, k: usize) -> HashTable {
+        let mut declare =
+            |what, elem| self.local(&format!("{}{}_{what}", tensor.name, k + 1), elem);
+        HashTable {
+            counts: declare("counts", DataType::I64),
+            keys: declare("keys", tensor.storage.crd.datatype()),
+            above: (k > 0).then(|| declare("above", DataType::I64)),
+            slots: declare("slots", DataType::I64),
+        }
     }
 
     fn array(&mut self, name: &str, elem: DataType, role: ArrayRole, binding: Binding) -> Array {

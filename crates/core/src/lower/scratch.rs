@@ -8,13 +8,13 @@
 //! for each j listed                   w1_mask[j] = 0
 //! ```
 //!
-//! The last level may be sparse: it says what was written, and is emptied after the consumer at the
-//! cost of what was written. A workspace without such a level is filled before the producer, unless
+//! Levels may be sparse, the last one or all: they say what was written, and are emptied after the consumer at the
+//! cost of what was written. Levels that grow make positions as coordinates come, and room for values with them. A workspace without such a level is filled before the producer, unless
 //! this gives every element a value, or first opens those that the consumer reads.
 
 use super::builder::TensorArrays;
 use super::value::{Vals, Value};
-use crate::level::{LevelArrays, Scratch};
+use crate::level::{Entry, LevelArrays, Scratch};
 use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::{Code, Lowerer};
@@ -23,29 +23,54 @@ use crate::plan::{self, Output};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::{TensorId, Var};
-use tamis_ir::ir::build::{assign, int, lt, mul, when};
+use tamis_ir::ir::build::{add, assign, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
+
+/// Values that a workspace has room for before the first one comes, where it grows.
+const FIRST: i64 = 1;
 
 impl Symbols<'_> {
     /// Room for a workspace, before everything else.
     pub(super) fn allocate_local(&mut self, tensor: TensorId, arrays: &TensorArrays) {
+        let sparse = sparse_levels(self, tensor, arrays);
         let sizes = arrays.levels.iter().map(|l| l.size.clone());
-        let size = sizes.fold(int(1), mul);
+        let size = match sparse.iter().any(|level| level.scratch.grows()) {
+            true => int(FIRST),
+            false => sizes.fold(int(1), mul),
+        };
         self.values.builder.prologue.extend(arrays.vals.reserve(&size));
-        let levels = self.program.storage(tensor).format.levels();
-        if let (Some(spec), Some(level)) = (levels.last(), arrays.levels.last())
-            && let Some(scratch) = spec.kind.format().scratch()
-        {
-            self.values.builder.prologue.extend(scratch.scratch_init(level, parents(arrays)));
+        for SparseLevel { scratch, level, parents } in sparse {
+            self.values.builder.prologue.extend(scratch.scratch_init(&level, parents));
         }
     }
 }
 
-/// The level functions of the last level of a workspace, if it is sparse.
-fn scratch(cx: &mut Symbols<'_>, tensor: TensorId) -> Option<(&'static dyn Scratch, LevelArrays)> {
-    let level = cx.arrays(tensor).levels.last()?.clone();
-    let kind = cx.program.storage(tensor).format.levels().last()?.kind;
-    Some((kind.format().scratch()?, level))
+/// A level of a workspace that says what was written.
+struct SparseLevel {
+    scratch: &'static dyn Scratch,
+    level: LevelArrays,
+    /// How many positions there are above.
+    parents: Expr,
+}
+
+/// The sparse levels of a workspace, if it has some.
+fn sparse_levels(cx: &Symbols<'_>, tensor: TensorId, arrays: &TensorArrays) -> Vec<SparseLevel> {
+    let specs = cx.program.storage(tensor).format.levels();
+    let mut parents = int(1);
+    let mut found = vec![];
+    for (spec, level) in specs.iter().zip(&arrays.levels) {
+        let own = match spec.kind.format().scratch() {
+            Some(scratch) => {
+                let (level, parents) = (level.clone(), parents.clone());
+                let size = scratch.scratch_size(&level, parents.clone());
+                found.push(SparseLevel { scratch, level, parents });
+                size
+            }
+            None => mul(parents, level.size.clone()),
+        };
+        parents = own;
+    }
+    found
 }
 
 /// The arrays of a workspace, and what makes room for them here: positions are counted below
@@ -84,50 +109,60 @@ fn fill_local(cx: &mut Symbols<'_>, tensor: TensorId, arrays: &TensorArrays) -> 
     }
 }
 
-/// Where an element of a workspace is.
+/// Where an element of a workspace is. Coordinates of levels above the last get positions, unless only those are
+/// asked for that have one.
 fn local_position(
     cx: &mut Symbols<'_>,
     lhs: &Access,
     scope: &Scope,
+    wanted: Wanted,
     stmts: &mut Vec<ir::Stmt>,
 ) -> LocalPosition {
     let mut scope = scope.clone();
     let arrays = cx.arrays(lhs.tensor);
     let vars = cx.program.level_vars(lhs.tensor, &lhs.indices);
     let levels = cx.program.storage(lhs.tensor).format.levels();
-    let (mut parent, mut position, mut found) = (int(0), int(0), None);
-    let mut last = int(0);
+    let (mut position, mut entry) = (int(0), None);
     for (k, var) in vars.iter().enumerate() {
         let coordinate = scope.coordinate(cx, *var, stmts);
-        last = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
-        parent = position;
-        let at = levels[k].kind.locate(
-            &arrays.levels[k],
-            parent.clone(),
-            last.clone(),
-            &mut cx.values.builder,
-        );
+        let coordinate = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
+        if let (Some((found, missing)), Wanted::All) = (entry.take(), wanted) {
+            stmts.push(ir::Stmt::If { cond: found, then: vec![], otherwise: missing });
+        }
+        let (kind, level, names) = (levels[k].kind, &arrays.levels[k], &mut cx.values.builder);
+        let (at, missing) = match kind.format().scratch() {
+            Some(scratch) => {
+                let Entry { at, missing } =
+                    scratch.scratch_entry(level, position, coordinate, names);
+                (Some(at), missing)
+            }
+            None => (kind.locate(level, position, coordinate, names), vec![]),
+        };
         let at = at.expect("levels of a workspace locate");
         stmts.extend(at.stmts);
-        (position, found) = (at.position, at.found);
+        (position, entry) = (at.position, at.found.map(|found| (found, missing)));
     }
     if !matches!(position, Expr::Var(_)) {
         let p = cx.position_var(lhs, levels.len() - 1);
         stmts.push(assign(p, position));
         position = Expr::Var(p);
     }
-    LocalPosition { parent, last, position, found }
+    LocalPosition { position, entry }
+}
+
+/// Which elements of a workspace are to be written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    All,
+    /// Those that were written before.
+    Known,
 }
 
 /// Where an element of a workspace is.
 struct LocalPosition {
-    /// The position above the last level.
-    parent: Expr,
-    /// The coordinate of the last level.
-    last: Expr,
     position: Expr,
-    /// Whether it was written before, where the last level is sparse.
-    found: Option<Expr>,
+    /// Whether it was written before, and what makes it so, where the last level is sparse.
+    entry: Option<(Expr, Vec<ir::Stmt>)>,
 }
 
 impl Lowerer<'_> {
@@ -136,7 +171,9 @@ impl Lowerer<'_> {
         let plan::Where { tensor, opens, asks, ref producer, ref consumer } = *temporary;
         let (arrays, room) = local_arrays(&mut self.cx, tensor, scope);
         self.gpu.note_loops(&self.cx, tensor, scope);
-        let is_sparse = scratch(&mut self.cx, tensor).is_some();
+        let sparse = sparse_levels(&self.cx, tensor, &arrays);
+        let is_sparse = !sparse.is_empty();
+        self.gpu.grows |= sparse.iter().any(|level| level.scratch.grows());
         // Masks and lists follow from what came before.
         if !opens && !is_sparse {
             self.gpu.lent.insert(tensor);
@@ -152,7 +189,7 @@ impl Lowerer<'_> {
             return Code::nothing();
         }
         let mut stmts = room.clone();
-        let Some((scratch, level)) = scratch(&mut self.cx, tensor) else {
+        if !is_sparse {
             let before = match (opens, producer.covers) {
                 (true, _) => {
                     self.fill_once(tensor, &arrays);
@@ -162,15 +199,20 @@ impl Lowerer<'_> {
                 (false, false) => fill_local(&mut self.cx, tensor, &arrays),
             };
             return if_partial(any, [[room, before].concat(), producer.stmts], consumer);
-        };
-        let parents = parents(&arrays);
-        let (p, q) = (self.cx.temp("p"), self.cx.temp("q"));
+        }
+        let names = &mut self.cx.values.builder;
         stmts.extend(producer.stmts);
-        if is_walked && matches!(self.plan.output, Output::Assemble(_)) {
-            stmts.extend(scratch.scratch_sort(&level, parents.clone(), p));
+        let is_sorted = is_walked && matches!(self.plan.output, Output::Assemble(_));
+        for SparseLevel { scratch, level, parents } in sparse.iter().filter(|_| is_walked) {
+            stmts.extend(scratch.scratch_list(level, parents.clone(), names));
+            if is_sorted {
+                stmts.extend(scratch.scratch_sort(level, parents.clone(), names));
+            }
         }
         stmts.extend(consumer.stmts);
-        stmts.extend(scratch.scratch_clear(&level, parents, p, q));
+        for SparseLevel { scratch, level, parents } in sparse {
+            stmts.extend(scratch.scratch_clear(&level, parents, names));
+        }
         Code { stmts, covers: consumer.covers }
     }
 
@@ -185,8 +227,10 @@ impl Lowerer<'_> {
         let update = self.gpu.local_update(&mut self.cx, lhs, op, &value, scope);
         let mut stmts = vec![];
         let arrays = self.cx.arrays(lhs.tensor);
-        let LocalPosition { parent, last, position, found } =
-            local_position(&mut self.cx, lhs, scope, &mut stmts);
+        let is_opened = op.is_some() && self.opened.contains(&lhs.tensor);
+        let wanted = if is_opened { Wanted::Known } else { Wanted::All };
+        let LocalPosition { position, entry } =
+            local_position(&mut self.cx, lhs, scope, wanted, &mut stmts);
         if let Some(op) = update {
             stmts.extend(self.cx.updated(arrays.vals, position, op, value));
             return Code { stmts, covers: false };
@@ -201,16 +245,17 @@ impl Lowerer<'_> {
             None => value.clone(),
         };
         again.extend(self.cx.kept_value(arrays.vals, position.clone(), total));
-        let (Some(found), Some((scratch, level))) = (found, scratch(&mut self.cx, lhs.tensor))
-        else {
+        let Some((found, mut first)) = entry else {
             stmts.extend(again);
             return Code { stmts, covers: op.is_none() };
         };
-        if op.is_some() && self.opened.contains(&lhs.tensor) {
+        if is_opened {
             stmts.push(when(found, again));
             return Code { stmts, covers: false };
         }
-        let mut first = scratch.scratch_insert(&level, parent, last);
+        if arrays.levels.iter().any(|level| level.table.is_some()) {
+            first.extend(arrays.vals.reserve(&add(position.clone(), int(1))));
+        }
         let alone = self.cx.reduced(op, value);
         first.extend(self.cx.kept_value(arrays.vals, position, alone));
         stmts.push(ir::Stmt::If { cond: found, then: again, otherwise: first });
@@ -270,10 +315,4 @@ pub(super) fn if_partial(
     // Without an iteration there is not even anything to prepare.
     let stmts = iterates.map_or(stmts.clone(), |iterates| vec![when(iterates, stmts)]);
     Code { stmts, covers: false }
-}
-
-/// The number of positions above the last level.
-fn parents(arrays: &TensorArrays) -> Expr {
-    let above = arrays.levels.len().saturating_sub(1);
-    arrays.levels[..above].iter().map(|l| l.size.clone()).fold(int(1), mul)
 }

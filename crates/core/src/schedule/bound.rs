@@ -120,12 +120,13 @@ fn check_workspace(
     let positions = if sizes().any(|size| size.is_none()) { 1 << 32 } else { 1 };
     let elements = sizes().flatten().try_fold(positions, u64::checked_mul);
     let fits = |n: u64| n.checked_mul(WIDEST).is_some_and(|bytes| i64::try_from(bytes).is_ok());
-    if tensor.role != Role::Workspace || elements.is_some_and(fits) {
+    if tensor.role != Role::Workspace || tensor.storage.format.grows() || elements.is_some_and(fits)
+    {
         return Ok(());
     }
     let message = format!("the workspace {} has more elements than memory can have", tensor.name);
     Err(Diagnostic::new(Code::DimensionTooLarge, message)
-        .help("precompute over fewer loops, or over smaller tiles"))
+        .help("precompute over fewer loops, or over smaller tiles, or have it hashed"))
 }
 
 /// The most elements of a mode of a workspace: blocks may be larger than all there is.

@@ -5,7 +5,7 @@
 //! ```
 
 use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
-use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
+use crate::level::{BITMAP, DENSE, HASHED_WORKSPACE, LISTED, LevelKind};
 use std::fmt::{self, Display};
 
 /// One command. Variables and tensors are named as in the text of the program, or as earlier
@@ -143,7 +143,7 @@ pub enum Command {
     },
 }
 
-/// How a workspace stores its last mode; the others are dense.
+/// How a workspace stores its modes: all of them hashed, or the last one as said and the others dense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WorkspaceKind {
     /// Every element.
@@ -152,23 +152,33 @@ pub enum WorkspaceKind {
     Listed,
     /// Every element, and a mask of those that were written.
     Bitmap,
+    /// What was written, in a hash table.
+    Hashed,
 }
 
 impl WorkspaceKind {
     /// Every kind.
-    pub const ALL: [WorkspaceKind; 3] =
-        [WorkspaceKind::Dense, WorkspaceKind::Listed, WorkspaceKind::Bitmap];
+    pub const ALL: [WorkspaceKind; 4] =
+        [WorkspaceKind::Dense, WorkspaceKind::Listed, WorkspaceKind::Bitmap, WorkspaceKind::Hashed];
 
     /// The name in commands.
     pub fn name(self) -> &'static str {
         self.level().name()
     }
 
-    pub(super) fn level(self) -> LevelKind {
+    /// The level formats of so many modes.
+    pub(super) fn levels(self, modes: usize) -> Vec<LevelKind> {
+        let kind = self.level();
+        let above = if self == WorkspaceKind::Hashed { kind } else { DENSE };
+        (1..=modes).map(|mode| if mode == modes { kind } else { above }).collect()
+    }
+
+    fn level(self) -> LevelKind {
         match self {
             WorkspaceKind::Dense => DENSE,
             WorkspaceKind::Listed => LISTED,
             WorkspaceKind::Bitmap => BITMAP,
+            WorkspaceKind::Hashed => HASHED_WORKSPACE,
         }
     }
 }

@@ -14,7 +14,6 @@ use super::scheduler::Scheduler;
 use crate::cin::Role;
 use crate::cin::simplify::Facts;
 use crate::format::{Format, LevelSpec, Storage};
-use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
@@ -62,7 +61,8 @@ pub(super) fn declare(
         levels.iter().any(|(_, v)| without(*v, &others)) && levels.iter().any(lists)
     });
     let counted = vars.iter().find(|v| s.program.derived.position(**v).is_some());
-    if let (Some(&var), Some(WorkspaceKind::Listed | WorkspaceKind::Bitmap)) = (counted, kind) {
+    let lists = kind.is_some_and(|kind| kind != WorkspaceKind::Dense);
+    if let (Some(&var), true) = (counted, lists) {
         let var = s.name(var);
         let message = format!("{var} counts positions, each of which has an element");
         let help = "leave the kind of the workspace open, or make it dense".to_owned();
@@ -72,9 +72,8 @@ pub(super) fn declare(
         true => WorkspaceKind::Listed,
         false => WorkspaceKind::Dense,
     });
-    let last = vars.len().saturating_sub(1);
-    let kinds = (0..vars.len()).map(|k| if k == last { kind.level() } else { DENSE });
-    let mut storage = Storage::of(Format::in_order(kinds), s.program.accumulator(part, compute));
+    let format = Format::in_order(kind.levels(vars.len()));
+    let mut storage = Storage::of(format, s.program.accumulator(part, compute));
     let identity = over.and_then(|op| s.program.identity(op, compute));
     let fill = identity.or(nothing).unwrap_or(Scalar::I64(0));
     storage.fill = fill.computed(compute).stored(storage.datatype);

@@ -39,6 +39,7 @@ impl Merger<'_> {
                 crd,
                 width: array(k, Part::Width),
                 mask: array(k, Part::Mask),
+                table: None,
             };
             let mut dimension = |m: Mode| dims[m.index()].clone();
             let mut slots = || level.width();

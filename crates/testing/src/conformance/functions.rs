@@ -180,6 +180,7 @@ impl Code {
             crd: input(Part::Crd).map(|array| view.place.of(array)),
             width: input(Part::Width),
             mask: input(Part::Mask),
+            table: None,
         };
         let mut vars = IdVec::new();
         let mut var = |name: &str| vars.push(VarDecl::new(name, Type::INDEX));

@@ -256,9 +256,6 @@ impl CinParser {
         };
         line.expect(":")?;
         let storage = line.until(" = ")?;
-        let spec = format::parse_of_workspace(storage, None)
-            .or_else(|_| format::parse_of_workspace(storage, Some(modes.len())))?;
-        let storage = spec.resolve(DataType::F64)?;
         let role = match line.name()? {
             "input" => Role::Input(TensorId::new(line.integer()? as usize)),
             "result" => Role::Result(TensorId::new(line.integer()? as usize)),
@@ -267,6 +264,10 @@ impl CinParser {
             "workspace" => Role::Workspace,
             _ => return Err(line.refuse("no role of tensors has the name before this")),
         };
+        let parse =
+            if role == Role::Workspace { format::parse_of_workspace } else { format::parse };
+        let spec = parse(storage, None).or_else(|_| parse(storage, Some(modes.len())))?;
+        let storage = spec.resolve(DataType::F64)?;
         let streamed = line.eat("streamed");
         Ok(Tensor { name, storage, role, modes, streamed })
     }

@@ -32,6 +32,8 @@ pub enum GpuFallback {
     Blocks,
     /// Rows follow from what rows before did.
     InOrder,
+    /// A workspace gets more memory as entries come.
+    Grown,
 }
 
 impl GpuFallback {
@@ -55,6 +57,7 @@ impl GpuFallback {
             GpuFallback::Levels => "a level of its result cannot be counted before it is written",
             GpuFallback::Rows => "something of its result is outside of the rows that are counted",
             GpuFallback::Blocks => "the loops around the rows of its result are not on blocks",
+            GpuFallback::Grown => "a hashed workspace gets more memory as entries come",
             GpuFallback::InOrder => "each row of its result follows from what rows before did",
         }
     }
@@ -70,6 +73,7 @@ pub(in crate::lower) fn host(
 ) -> Option<GpuFallback> {
     match output {
         _ if !kernel.is_for_gpu() => None,
+        _ if gpu.grows => Some(GpuFallback::Grown),
         // The whole result would have one slice.
         _ if sliced && output.gathered_from() == Some(0) => Some(GpuFallback::Gathered),
         _ if gpu.raced => Some(GpuFallback::Raced),

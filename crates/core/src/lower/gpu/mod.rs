@@ -35,6 +35,8 @@ pub(super) struct GpuContext {
     pub(super) unphased: Option<fallback::GpuFallback>,
     /// Whether blocks of values are written before it is known that they stay.
     pub(super) tentative: bool,
+    /// Whether a workspace grows in the loops.
+    pub(super) grows: bool,
     /// Whether workspaces are slices of arrays that the iterations of loops share.
     pub(super) in_slices: bool,
 }

@@ -1,0 +1,308 @@
+//! The hashed level of workspaces: a hash table of the coordinates that were written, below all parents.
+//!
+//! ```text
+//! written   (0,4) (1,2) (0,1)     parent and coordinate
+//! position    0     1     2       in the order in which they came
+//! above       0     1     0       the parents, where there are several
+//! keys        4     2     1       the coordinates
+//! slots     0 2 0 1 0 0 3 0       a position and one more, in the slot of its hash or the next free one
+//! pos       0     2 3             once all came and are walked: where the coordinates of each parent are listed
+//! crd       1 4   2
+//! ```
+//!
+//! It takes memory, and is emptied, by what was written, whatever the dimensions: there are at least twice as
+//! many slots as positions, and when they become too few they double (sparse tensor algebra with workspaces,
+//! section 4.4; linear probing and multiplicative hashing: Knuth, The Art of Computer Programming, section 6.4).
+
+use super::arrays::HashTable;
+use super::listed::each;
+use super::{
+    Bounds, Entry, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
+    Scratch,
+};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::Register;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{
+    add, all, assign, binary, div, eq, for_loop, int, load, lt, mul, store, sub, when,
+};
+use tamis_ir::ir::{Expr, Status, Stmt, high};
+
+pub(super) const PROPERTIES: Properties = Properties::LISTED;
+
+/// Slots to begin with, a power of two.
+const FEWEST: i64 = 16;
+/// A hash has 32 bits.
+const MOST: i64 = 1 << 31;
+/// What coordinates and the positions above them are multiplied by: odd, and of bits that follow no rule.
+const OF_KEY: i64 = 0x9E37_79B9_7F4A_7C15_u64 as i64;
+const OF_PARENT: i64 = 0xC2B2_AE3D_27D4_EB4F_u64 as i64;
+
+#[derive(Debug)]
+pub(super) struct HashedWorkspace;
+
+impl LevelFormat for HashedWorkspace {
+    fn name(&self) -> &'static str {
+        "hashed"
+    }
+
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part::Pos, Part::Crd]
+    }
+
+    fn summary(&self) -> &'static str {
+        "a hash table of coordinates below all parents; for workspaces"
+    }
+
+    fn walks(&self) -> bool {
+        true
+    }
+
+    fn walks_coordinates(&self) -> bool {
+        true
+    }
+
+    fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
+        let hi = load(level.pos(), add(parent.clone(), int(1)));
+        Some(Bounds { lo: load(level.pos(), parent), hi })
+    }
+
+    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
+        Some(Labelled { coordinate: level.coordinate(position), found: None })
+    }
+
+    fn locates(&self) -> bool {
+        true
+    }
+
+    fn locate(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Option<Located> {
+        Some(probed(level.table(), parent, coordinate, names).1)
+    }
+
+    fn scratch(&self) -> Option<&dyn Scratch> {
+        Some(self)
+    }
+
+    fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
+        level.pos(parents)
+    }
+
+    fn children(
+        &self,
+        level: &LevelView<'_>,
+        parent: u64,
+        _: (i64, i64),
+        visit: &mut dyn FnMut(u64, i64),
+    ) {
+        for at in level.pos(parent)..level.pos(parent + 1) {
+            visit(at, level.coordinate(at));
+        }
+    }
+
+    fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
+        match level.coordinates() == self.positions(level, parents) {
+            true => Ok(()),
+            false => Err("the list has not a coordinate for each position".to_owned()),
+        }
+    }
+
+    fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
+        match part {
+            Part::Pos => parents + 1,
+            _ => self.positions(level, parents),
+        }
+    }
+}
+
+impl Scratch for HashedWorkspace {
+    fn grows(&self) -> bool {
+        true
+    }
+
+    fn scratch_size(&self, level: &LevelArrays, _: Expr) -> Expr {
+        level.table().positions()
+    }
+
+    fn scratch_init(&self, level: &LevelArrays, _: Expr) -> Vec<Stmt> {
+        let table = level.table();
+        let mut stmts = vec![
+            Stmt::Reserve { array: table.counts, len: int(2) },
+            store(table.counts, int(0), int(0)),
+            store(table.counts, int(1), int(FEWEST)),
+        ];
+        stmts.extend(table.room(int(FEWEST)));
+        stmts
+    }
+
+    fn scratch_entry(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Entry {
+        let table = level.table();
+        let (slot, at) = probed(table, parent.clone(), coordinate.clone(), names);
+        let Expr::Var(p) = at.position else { unreachable!("a probe gives a variable") };
+        let count = add(Expr::Var(p), int(1));
+        let mut missing = vec![
+            assign(p, table.positions()),
+            store(table.slots, Expr::Var(slot), count.clone()),
+            store(table.keys, Expr::Var(p), coordinate),
+        ];
+        missing.extend(table.above.map(|above| store(above, Expr::Var(p), parent)));
+        missing.push(store(table.counts, int(0), count.clone()));
+        missing.push(when(lt(table.width(), mul(count, int(2))), grown(table, names)));
+        Entry { at, missing }
+    }
+
+    /// Counts the coordinates of each parent, and lists them behind each other.
+    fn scratch_list(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt> {
+        let (table, pos) = (level.table(), level.pos());
+        let [q, total, to] = ["q", "total", "to"].map(|name| names.index(name));
+        let key = || load(table.keys, Expr::Var(q));
+        let each = |body| for_loop(q, int(0), table.positions(), body);
+        let room = level.reserve_coordinates(table.positions());
+        let Some(above) = table.above else {
+            return vec![
+                Stmt::Reserve { array: pos, len: int(2) },
+                store(pos, int(0), int(0)),
+                store(pos, int(1), table.positions()),
+                room,
+                each(vec![level.set_coordinate(Expr::Var(q), key())]),
+            ];
+        };
+        // The begin of a parent is behind it while coordinates are listed, and moves to its end.
+        let after = |distance| add(load(above, Expr::Var(q)), int(distance));
+        let end = add(parents, int(2));
+        let counted = store(pos, after(2), add(load(pos, after(2)), int(1)));
+        let summed = vec![
+            assign(total, add(Expr::Var(total), load(pos, Expr::Var(q)))),
+            store(pos, Expr::Var(q), Expr::Var(total)),
+        ];
+        let listed = vec![
+            assign(to, load(pos, after(1))),
+            level.set_coordinate(Expr::Var(to), key()),
+            store(pos, after(1), add(Expr::Var(to), int(1))),
+        ];
+        vec![
+            Stmt::Reserve { array: pos, len: end.clone() },
+            Stmt::Fill { array: pos, lo: int(0), hi: end.clone(), value: int(0) },
+            each(vec![counted]),
+            assign(total, int(0)),
+            for_loop(q, int(2), end, summed),
+            room,
+            each(listed),
+        ]
+    }
+
+    fn scratch_sort(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt> {
+        let Some(crd) = level.crd else { return vec![] };
+        let sort = |parent: Expr| {
+            let [lo, hi] = [parent.clone(), add(parent, int(1))].map(|at| load(level.pos(), at));
+            vec![Stmt::Sort { keys: vec![crd.array], carried: vec![], lo, hi }]
+        };
+        each(parents, names.index("q"), &sort)
+    }
+
+    /// A table that was far too large becomes smaller, so that emptying it costs what was written.
+    fn scratch_clear(&self, level: &LevelArrays, _: Expr, _: &mut dyn Names) -> Vec<Stmt> {
+        let table = level.table();
+        let few = lt(mul(table.positions(), int(8)), table.width());
+        let least = lt(int(FEWEST), table.width());
+        let fewer = div(table.width(), int(2));
+        vec![
+            Stmt::Fill { array: table.slots, lo: int(0), hi: table.width(), value: int(0) },
+            when(all([few, least]), vec![store(table.counts, int(1), fewer)]),
+            store(table.counts, int(0), int(0)),
+        ]
+    }
+}
+
+/// The slot where a coordinate is or would be, and its position.
+fn probed(
+    table: HashTable,
+    parent: Expr,
+    coordinate: Expr,
+    names: &mut dyn Names,
+) -> (Var, Located) {
+    let (slot, p) = (names.index("slot"), names.index("p"));
+    let differs = |array: Array, from: Expr| binary(BinaryOp::Ne, load(array, Expr::Var(p)), from);
+    let other = differs(table.keys, coordinate.clone());
+    let other = match table.above {
+        Some(above) => binary(BinaryOp::Or, other, differs(above, parent.clone())),
+        None => other,
+    };
+    let held = assign(p, sub(load(table.slots, Expr::Var(slot)), int(1)));
+    let taken = binary(BinaryOp::Ge, Expr::Var(p), int(0));
+    let mut next = stepped(table, slot);
+    next.push(held.clone());
+    let mut stmts = hashed(table, slot, parent, coordinate);
+    stmts.push(held);
+    let cond = Expr::AndThen(Box::new(taken.clone()), Box::new(other));
+    stmts.push(Stmt::While { cond, body: next });
+    (slot, Located { stmts, position: Expr::Var(p), found: Some(taken) })
+}
+
+/// The slot of a hash: the high bits of a product, as a share of the slots.
+fn hashed(table: HashTable, slot: Var, parent: Expr, coordinate: Expr) -> Vec<Stmt> {
+    let mixed = mul(coordinate, int(OF_KEY));
+    let mixed = match table.above {
+        Some(_) => add(mixed, mul(parent, int(OF_PARENT))),
+        None => mixed,
+    };
+    let own = |e| high(e, Register::I64);
+    let share = binary(BinaryOp::Mod, own(Expr::Var(slot)), int(1 << 32));
+    vec![
+        assign(slot, mixed),
+        assign(slot, mul(share, table.width())),
+        assign(slot, own(Expr::Var(slot))),
+    ]
+}
+
+/// The next slot; the first one is behind the last.
+fn stepped(table: HashTable, slot: Var) -> Vec<Stmt> {
+    let end = eq(Expr::Var(slot), table.width());
+    vec![assign(slot, add(Expr::Var(slot), int(1))), when(end, vec![assign(slot, int(0))])]
+}
+
+/// Twice as many slots, in which all positions are put anew.
+fn grown(table: HashTable, names: &mut dyn Names) -> Vec<Stmt> {
+    let HashTable { counts, keys, above, slots } = table;
+    let [q, to] = ["q", "to"].map(|name| names.index(name));
+    let at = |array| load(array, Expr::Var(q));
+    let taken = binary(BinaryOp::Ne, load(slots, Expr::Var(to)), int(0));
+    let mut each = hashed(table, to, above.map_or(int(0), at), at(keys));
+    each.push(Stmt::While { cond: taken, body: stepped(table, to) });
+    each.push(store(slots, Expr::Var(to), add(Expr::Var(q), int(1))));
+    let mut stmts = vec![
+        when(eq(table.width(), int(MOST)), vec![Stmt::Fail(Status::OutOfMemory)]),
+        store(counts, int(1), mul(table.width(), int(2))),
+    ];
+    stmts.extend(table.room(table.width()));
+    stmts.push(for_loop(q, int(0), table.positions(), each));
+    stmts
+}
+
+impl HashTable {
+    /// Room for so many slots, all free, and for the positions that they take.
+    fn room(self, width: Expr) -> Vec<Stmt> {
+        let positions = add(div(width.clone(), int(2)), int(1));
+        let arrays = [self.keys].into_iter().chain(self.above);
+        let mut stmts: Vec<Stmt> =
+            arrays.map(|array| Stmt::Reserve { array, len: positions.clone() }).collect();
+        stmts.push(Stmt::Reserve { array: self.slots, len: width.clone() });
+        stmts.push(Stmt::Fill { array: self.slots, lo: int(0), hi: width, value: int(0) });
+        stmts
+    }
+}
