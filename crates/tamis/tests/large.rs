@@ -100,3 +100,62 @@ fn lists_in_no_order_are_sorted_alike_by_all_backends() {
         }
     }
 }
+
+/// The same coordinates, of the last mode so many times as far apart.
+fn stretched(list: &Coordinates, by: u64) -> Coordinates {
+    let (mut dims, mut crds) = (list.dims().to_vec(), list.crds().to_vec());
+    let last = dims.len() - 1;
+    dims[last] *= by;
+    crds[last].iter_mut().for_each(|c| *c *= by);
+    Coordinates::new(dims, crds, list.vals().clone()).expect("a list")
+}
+
+/// The elements that are not 0.
+fn elements(list: &Coordinates) -> Vec<(Vec<u64>, f64)> {
+    let element = |n: usize| (list.crds().iter().map(|c| c[n]).collect(), list.vals().as_f64(n));
+    (0..list.vals().len()).map(element).filter(|(_, value)| *value != 0.0).collect()
+}
+
+/// A product in which the columns of B are so many times as far apart.
+fn product(
+    (text, stored, result): (&str, &str, &str),
+    (a, b): (&Tensor, &Coordinates),
+    by: u64,
+    backend: Backend,
+) -> Coordinates {
+    let order = Some(b.dims().len());
+    let spec = format::parse(stored, order).expect("a format");
+    let mut storage = spec.resolve(tamis::DataType::F64).expect("a storage");
+    (storage.pos, storage.crd) = (tamis::IndexWidth::I64, tamis::IndexWidth::I64);
+    let b = tamis::pack(&stretched(b, by), &storage, tamis::Duplicates::Refuse).expect("a tensor");
+    let results = [("R".to_owned(), format::parse(result, order).expect("a format"))].into();
+    let options = Options { results, backend, ..Options::default() };
+    let operands = [("A", a), ("B", &b)];
+    let kernel = Kernel::compile(text, &operands, &options).unwrap_or_else(|d| panic!("{d}"));
+    let result = kernel.run(&operands).unwrap_or_else(|d| panic!("{text}: {d}")).remove(0);
+    result.1.to_coordinates().expect("room for a list")
+}
+
+#[test]
+fn rows_of_any_width_are_summed_alike() {
+    let a = random("csr", &[80, 60], 900, 8);
+    for (text, dims, stored, results) in [
+        ("R(i,j) = A(i,k) * B(k,j)", &[60, 500][..], "csr", &["csr", "coo", "dcsr"][..]),
+        ("R(i,j,l) = A(i,k) * B(k,j,l)", &[60, 20, 25], "csf", &["csf", "coo"]),
+    ] {
+        let b = random(stored, dims, 3_000, 9).to_coordinates().expect("room for a list");
+        let want = product((text, stored, results[0]), (&a, &b), 1, Backend::Interpreter);
+        assert!(elements(&want).len() > 5_000);
+        let mut backends = vec![Backend::Jit, Backend::Interpreter];
+        backends.extend(tamis::has_c_compiler().then_some(Backend::C));
+        for by in [1, 1 << 20, 1 << 40] {
+            let want = elements(&stretched(&want, by));
+            for (&result, &backend) in
+                results.iter().flat_map(|r| backends.iter().map(move |b| (r, b)))
+            {
+                let got = elements(&product((text, stored, result), (&a, &b), by, backend));
+                assert!(got == want, "{text} in {result}, {by} apart, by {backend:?}");
+            }
+        }
+    }
+}

@@ -9,6 +9,7 @@ use super::{Context, Task};
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose::{is_dense, transposed_result};
+use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::statistics::{DIMENSION, FAN_OUT};
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
@@ -29,6 +30,8 @@ const GATHER: f64 = 8.0;
 const SORT: f64 = 16.0;
 /// Adding an entry to a dense workspace, and copying what was gathered.
 const ELSEWHERE: f64 = 12.0;
+/// Adding an entry to a hashed workspace, and sorting that.
+const HASHED: f64 = 18.0;
 /// Adding an entry to a list and sorting it.
 const STAGE: f64 = 25.0;
 /// Copying an entry of an operand into another order: by counting or gathering rows, or by a list.
@@ -212,6 +215,7 @@ impl Estimate<'_> {
                 OutputOrder::InOrder => 0.0,
                 OutputOrder::Gathered => GATHER,
                 OutputOrder::Sorted => SORT,
+                _ if hashed_rows(cx, task, vars, None).is_some() => HASHED,
                 _ if gathered_elsewhere(cx, task, vars, written).is_some() => ELSEWHERE,
                 OutputOrder::Listed => STAGE,
             };

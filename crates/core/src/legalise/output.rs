@@ -8,6 +8,7 @@
 //!             forall i, j      S(i,j) in ell, dok    all entries are counted, then inserted
 //! sorted      forall j, i      S(i,j) in csb         the same as counted, and then each block is sorted
 //! listed      forall i, j, k   S(i,k) in coo, csc    all values are listed, sorted and summed up
+//! hashed      forall i, l, j, k   S(i,j,k) in csf    a hashed workspace for each row
 //! ```
 //!
 //! The list of a product has a value for each multiplication. A temporary whose entries are gathered, and
@@ -18,11 +19,26 @@ use super::{Context, Task};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::legalise::order::basis::block_basis;
 use crate::legalise::order::loops::scatters;
+use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
 use crate::plan::{OutputOrder, Visits};
 use tamis_ir::ids::IndexVar;
+
+/// Whether the levels of a result are written in order by so many loops over the first of them, whatever operands
+/// are walked by these, and loops over a workspace for the others.
+pub(super) fn follows_rows(
+    cx: &Context<'_>,
+    task: &Task,
+    (levels, outer): (&[IndexVar], usize),
+) -> bool {
+    let operands = distinct(&task.value);
+    let visits = Visits { derived: &cx.program.derived, loops: levels, repeats: false };
+    let ascends = ascending(cx, &operands);
+    let ascends = |v| !levels[..outer].contains(&v) || ascends(v);
+    output_order_by(cx, task, visits, &ascends) == OutputOrder::InOrder
+}
 
 /// How loops in this order reach the positions of a task's result.
 pub(super) fn output_order(cx: &Context<'_>, task: &Task, loops: &[IndexVar]) -> OutputOrder {
@@ -95,7 +111,8 @@ pub(super) fn gathered_elsewhere(
         OutputOrder::Sorted => false,
         OutputOrder::InOrder | OutputOrder::Gathered => return None,
     };
-    if cx.request.scheduled || task.vars.len() < 2 {
+    let is_hashed = hashed_rows(cx, task, loops, None).is_some();
+    if cx.request.scheduled || task.vars.len() < 2 || is_hashed {
         return None;
     }
     let format = &cx.program.storage(task.result).format;

@@ -8,7 +8,7 @@
 //! precompute(B(i,j) * C(j,k), k, k, w)
 //! ```
 
-use super::command::Command;
+use super::command::{Command, WorkspaceKind};
 use super::list::Schedule;
 use super::scheduler::computing;
 use crate::cin::{Kernel, Program, Relation, Stmt, print};
@@ -106,7 +106,9 @@ fn parts(program: &Program, s: &Stmt, commands: &mut Vec<Command>) {
         let own = vars.clone();
         let workspace = program.tensors[lhs.tensor].name.clone();
         let value = print::expr(program, &value);
-        commands.push(Command::Precompute { value, vars, own, workspace, kind: None });
+        let grows = program.storage(lhs.tensor).format.grows();
+        let kind = grows.then_some(WorkspaceKind::Hashed);
+        commands.push(Command::Precompute { value, vars, own, workspace, kind });
     }
     s.children().into_iter().for_each(|child| parts(program, child, commands));
 }

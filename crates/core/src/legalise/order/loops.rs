@@ -8,6 +8,7 @@ use crate::legalise::order::association::associated;
 use crate::legalise::order::merge_strategy::{galloping_loops, only_galloping};
 use crate::legalise::order::{Order, best_orders, topological};
 use crate::legalise::rewrite::factorize::{Distributed, distributed, order_apart};
+use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::rewrite::nary_sum::{gather, gathering_loops};
 use crate::legalise::rewrite::row_workspaces::{row_loops, summed_rows};
 use crate::legalise::{Context, Legaliser, Task};
@@ -29,6 +30,11 @@ impl Legaliser<'_> {
         let order = order_to_part(self, &task).or_else(cheapest).unwrap_or_default();
         let rows = summed_rows(self, &task, &order);
         let apart = if rows.is_some() { None } else { split_loops(self, &task, &order) };
+        let steps = choices.first().map(|choice| choice.cost);
+        let rows = match apart {
+            Some(_) => None,
+            None => rows.or_else(|| hashed_rows(self, &task, &order.vars, steps)),
+        };
         let value = match apart {
             Some(_) => task.value.clone(),
             None => self.convert(task.value.clone(), &order, &task),
@@ -41,8 +47,8 @@ impl Legaliser<'_> {
             let loops = body.loops();
             choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
             (false, body, partial)
-        } else if let Some(outer) = rows {
-            (false, row_loops(self, task, &order.vars, outer), vec![])
+        } else if let Some(rows) = rows {
+            (false, row_loops(self, task, &order.vars, rows), vec![])
         } else if let Some(gather) = gather(self, &task) {
             if order.vars.last() != Some(&gather.var) {
                 let task = self.narrowed(task);

@@ -14,7 +14,7 @@ use crate::cin::Stmt;
 use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::order::Order;
 use crate::legalise::{Context, Task};
-use crate::level::DENSE;
+use crate::level::{DENSE, LevelKind};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{DataType, Scalar};
@@ -23,13 +23,23 @@ use tamis_ir::ids::IndexVar;
 /// The most elements of a workspace, as far as dimensions are known: it has to stay in the caches.
 const MOST: u64 = 1 << 16;
 
-/// How many of the outermost loops are around the workspace, if there should be one. Longer
-/// products may be factored, which needs sums that a tensor holds.
+/// Rows that a workspace holds.
+pub(in crate::legalise) struct Rows {
+    /// So many of the outermost loops are around it.
+    pub(in crate::legalise) outer: usize,
+    /// Its variables, in the order in which the row is written.
+    pub(in crate::legalise) row: Vec<IndexVar>,
+    /// How it stores each mode.
+    pub(in crate::legalise) kind: LevelKind,
+}
+
+/// The rows of a task, if a workspace should hold them. Longer products may be factored, which needs sums that a tensor
+/// holds.
 pub(in crate::legalise) fn summed_rows(
     cx: &Context<'_>,
     task: &Task,
     order: &Order,
-) -> Option<usize> {
+) -> Option<Rows> {
     let Expr::Reduce { vars: reduced, body, .. } = &task.value else { return None };
     let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
     let format = &cx.program.storage(task.result).format;
@@ -49,9 +59,10 @@ pub(in crate::legalise) fn summed_rows(
         return None;
     }
     let outer = order.vars.iter().take_while(|v| task.vars.contains(v)).count();
-    let sizes = order.vars[outer..].iter().filter(|v| task.vars.contains(v));
-    let known = sizes.clone().filter_map(|v| cx.known_dimension(*v)).fold(1, u64::saturating_mul);
-    (outer > 0 && sizes.count() > 0 && known <= MOST).then_some(outer)
+    let inner = order.vars[outer..].iter().copied();
+    let row: Vec<IndexVar> = inner.filter(|v| task.vars.contains(v)).collect();
+    let known = row.iter().filter_map(|v| cx.known_dimension(*v)).fold(1, u64::saturating_mul);
+    (outer > 0 && !row.is_empty() && known <= MOST).then_some(Rows { outer, row, kind: DENSE })
 }
 
 /// The loops of a task in an order, with a workspace below the outer ones.
@@ -59,12 +70,12 @@ pub(in crate::legalise) fn row_loops(
     cx: &mut Context<'_>,
     task: Task,
     order: &[IndexVar],
-    outer: usize,
+    Rows { outer, row, kind }: Rows,
 ) -> Stmt {
     let Expr::Reduce { op, body, .. } = task.value else { unreachable!("a row has sums") };
     let (outer, inner) = order.split_at(outer);
-    let row: Vec<IndexVar> = inner.iter().copied().filter(|v| task.vars.contains(v)).collect();
-    let w = cx.workspace(vec![DENSE; row.len()], &row, op, (&body, task.compute));
+    let w = cx.workspace(vec![kind; row.len()], &row, op, (&body, task.compute));
+    cx.program.tensors[w].storage.crd = cx.program.width;
     let at = || Access::of(w, row.clone());
     let lhs = Access::of(task.result, task.vars.clone());
     let written = Stmt::Assign { lhs, op: None, rhs: Expr::Access(at()) };

@@ -1,0 +1,64 @@
+//! Rows of a sparse result whose sums come in any order, and for which a dense workspace would be too large, or
+//! has several modes: a hashed workspace holds those of the row at hand.
+//!
+//! ```text
+//! C(i,j,k) = A(i,l) * B(l,j,k)        C: csf
+//!
+//! forall(i, where(forall(j, forall(k, C(i,j,k) = w(j,k))),
+//!                 forall(l, forall(j, forall(k, w(j,k) += A(i,l) * B(l,j,k))))))
+//! ```
+//!
+//! It has memory for the entries of one row; without it, all products are listed and sorted (sparse tensor algebra with
+//! workspaces, section 4.4).
+
+use super::row_workspaces::{Rows, has_reduction};
+use crate::format::{LevelMap, LevelSpec};
+use crate::legalise::order::loops::scatters;
+use crate::legalise::output::{follows_rows, output_order};
+use crate::legalise::{Context, Task};
+use crate::level::HASHED_WORKSPACE;
+use crate::notation::Expr;
+use crate::plan::OutputOrder;
+use tamis_ir::ids::IndexVar;
+
+/// Elements of a dense workspace that it costs as much to have as one step of the loops. Measured: hashing is as fast
+/// from about 200 elements for each product on.
+const FREE: f64 = 20.0;
+/// A dense workspace of fewer elements is always worth its memory.
+const LEAST: u64 = 1 << 20;
+
+/// The rows of a task that are hashed in these loops, which take so many steps, as far as that is known.
+pub(in crate::legalise) fn hashed_rows(
+    cx: &Context<'_>,
+    task: &Task,
+    loops: &[IndexVar],
+    steps: Option<f64>,
+) -> Option<Rows> {
+    let Expr::Reduce { op, vars: reduced, body } = &task.value else { return None };
+    let storage = cx.program.storage(task.result);
+    let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
+    let own = |v: &IndexVar| task.vars.contains(v) || reduced.contains(v);
+    let identity = cx.program.identity(*op, task.compute);
+    let starts = identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
+    let simple = storage.format.levels().iter().all(plain) && loops.iter().all(own) && starts;
+    let sliced = task.value.accesses().iter().any(|a| a.is_sliced());
+    if cx.request.scheduled || sliced || !simple || has_reduction(body) || scatters(cx, task) {
+        return None;
+    }
+    let levels = cx.program.level_vars(task.result, &task.vars);
+    let outer = loops.iter().zip(&levels).take_while(|(a, b)| a == b).count();
+    let row = levels[outer..].to_vec();
+    let is_wide = match row[..] {
+        [] => false,
+        [var] => cx.known_dimension(var).is_some_and(|d| {
+            !cx.is_small(var) || (d > LEAST && steps.is_some_and(|steps| d as f64 > FREE * steps))
+        }),
+        _ => true,
+    };
+    let come = || output_order(cx, task, loops);
+    let fits = outer > 0
+        && is_wide
+        && matches!(come(), OutputOrder::Listed | OutputOrder::Gathered)
+        && follows_rows(cx, task, (&levels, outer));
+    fits.then_some(Rows { outer, row, kind: HASHED_WORKSPACE })
+}
