@@ -162,7 +162,7 @@ fn scheduled(
         let program = legalise(&request)?;
         assert_valid_program(&program, "legalisation");
         ended(Stage::Legalise);
-        let refusal = match schedule(program, commands) {
+        let refusal = match schedule(program, commands, &request.statistics) {
             Ok(program) => return Ok(program),
             Err(refusal) => refusal,
         };

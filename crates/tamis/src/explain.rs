@@ -299,11 +299,13 @@ impl<'p> Explanation<'p> {
     fn commands(&self) -> Result<Option<Schedule>, Diagnostic> {
         let without = legalise(&self.request)?;
         let candidates = schedule::chosen(&without);
-        let without = schedule::schedule(without, &Schedule::default())?;
+        let sizes = &self.request.statistics;
+        let without = schedule::schedule(without, &Schedule::default(), sizes)?;
         let request = Request { scheduled: true, apart: false, ..self.request.clone() };
         let begun = legalise(&request)?;
         let gives_the_same = |commands: &Schedule| {
-            let Ok(with) = schedule::schedule(begun.clone(), commands) else { return false };
+            let with = schedule::schedule(begun.clone(), commands, sizes);
+            let Ok(with) = with else { return false };
             let kernels = schedule::computing(&with).zip(schedule::computing(&without));
             kernels.is_some_and(|(a, b)| schedule::have_same_loops((&with, a), (&without, b)))
         };

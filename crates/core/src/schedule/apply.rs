@@ -19,6 +19,7 @@ use super::split::split;
 use super::unroll::unroll;
 use super::{gpu, nest};
 use crate::cin::{Kernel, Program, Relation, Role};
+use crate::legalise::Statistics;
 use crate::notation::Access;
 use crate::plan::{count_searched, unreadable};
 use std::collections::BTreeMap;
@@ -53,9 +54,13 @@ impl From<Refusal> for Diagnostic {
 }
 
 /// Applies every command in turn.
-pub(super) fn apply(program: Program, schedule: &Schedule) -> Result<Program, Refusal> {
+pub(super) fn apply(
+    program: Program,
+    schedule: &Schedule,
+    sizes: &Statistics,
+) -> Result<Program, Refusal> {
     let kernel = meant(&program, schedule);
-    apply_to(program, schedule, kernel)
+    apply_to(program, schedule, kernel, sizes)
 }
 
 /// Applies every command in turn to a kernel.
@@ -63,10 +68,11 @@ pub(super) fn apply_to(
     program: Program,
     schedule: &Schedule,
     kernel: usize,
+    sizes: &Statistics,
 ) -> Result<Program, Refusal> {
     let Some(first) = schedule.commands.first() else { return Ok(program) };
     let source = schedule.source.as_str();
-    let mut scheduler = Scheduler { program, kernel, source, at: first };
+    let mut scheduler = Scheduler { program, kernel, sizes, source, at: first };
     let chosen = std::mem::take(&mut scheduler.kernel_mut().tags);
     for placed in &schedule.commands {
         scheduler.at = placed;

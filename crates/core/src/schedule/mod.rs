@@ -54,13 +54,17 @@ pub use parse::parse;
 pub use scheduler::computing;
 
 use crate::cin::Program;
-use crate::legalise::Request;
+use crate::legalise::{Request, Statistics};
 
-/// The program as the schedule wants it, with everything else filled in.
-pub fn schedule(program: Program, schedule: &Schedule) -> Result<Program, Refusal> {
+/// The program as the schedule wants it, with everything else filled in, for operands of about these sizes.
+pub fn schedule(
+    program: Program,
+    schedule: &Schedule,
+    sizes: &Statistics,
+) -> Result<Program, Refusal> {
     let program = match schedule.is_empty() {
         true => program,
-        false => apply::apply(program, schedule)?,
+        false => apply::apply(program, schedule, sizes)?,
     };
     let program = accumulate::accumulate(program);
     partial_sums::check(&program, schedule)?;

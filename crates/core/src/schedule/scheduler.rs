@@ -4,6 +4,7 @@ use super::command::Command;
 use super::list::{Placed, Schedule};
 use crate::cin::{Kernel, OnRanks, Program, Relation, Role, Stmt, Tag};
 use crate::format::LevelMap;
+use crate::legalise::Statistics;
 use crate::notation::{Access, Expr};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, TensorId};
@@ -13,6 +14,8 @@ pub(super) struct Scheduler<'s> {
     pub(super) program: Program,
     /// The kernel that the schedule is for.
     pub(super) kernel: usize,
+    /// What is known of sizes.
+    pub(super) sizes: &'s Statistics,
     pub(super) source: &'s str,
     pub(super) at: &'s Placed,
 }

@@ -5,9 +5,11 @@
 //! | dense  | every element                            | its size               |
 //! | listed | every element, a mask, a list of those written | what was written |
 //! | bitmap | every element and a mask of those written | its size, in bytes    |
+//! | hashed | those written, in all modes              | what was written       |
 //!
 //! Left open, a workspace is dense where its producer gives every element a value, or where every
-//! element is written far more often than not, and listed else.
+//! element is written far more often than not. Else it is listed, or hashed where it is known to be so large that a dense
+//! one would be worth neither its memory nor the time to empty it (section 4.4).
 
 use super::command::WorkspaceKind;
 use super::scheduler::Scheduler;
@@ -19,6 +21,11 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{IndexVar, TensorId};
+
+/// The most elements of a workspace that is listed unasked ..
+const MOST_LISTED: u64 = 1 << 26;
+/// .. and of one of several modes, which is emptied mode by mode. Measured: hashing is as fast from about so many on.
+const MOST_IN_MODES: u64 = 1 << 16;
 
 /// The index of the kind among the arguments.
 const KIND: usize = 4;
@@ -69,6 +76,7 @@ pub(super) fn declare(
         return Err(s.refuse(arg, message, help));
     }
     let kind = kind.unwrap_or(match nothing.is_some() && has_sparse && counted.is_none() {
+        true if is_large(s, vars, shared) => WorkspaceKind::Hashed,
         true => WorkspaceKind::Listed,
         false => WorkspaceKind::Dense,
     });
@@ -79,6 +87,20 @@ pub(super) fn declare(
     storage.fill = fill.computed(compute).stored(storage.datatype);
     storage.crd = s.program.width;
     Ok(s.program.declare(name, storage, Role::Workspace, own.to_vec()))
+}
+
+/// Whether a workspace over some loops below shared ones is known to be so large that it is hashed. One below no loop
+/// is made once, perhaps by a kernel of its own.
+fn is_large(s: &Scheduler<'_>, vars: &[IndexVar], shared: &[IndexVar]) -> bool {
+    let derived = &s.program.derived;
+    let dimension = |v: IndexVar| s.sizes.dims.get(&v).copied().unwrap_or(1);
+    let sizes = vars.iter().map(|&v| derived.size(v, &dimension).unwrap_or(1));
+    let most = match (vars, shared) {
+        (_, []) if s.kernel().cut.chunked => u64::MAX,
+        (_, []) | ([_], _) => MOST_LISTED,
+        _ => MOST_IN_MODES,
+    };
+    sizes.fold(1, u64::saturating_mul) > most
 }
 
 /// A part over no loop: a number in a register.

@@ -18,7 +18,7 @@
 mod tiles;
 
 use crate::cin::{Kernel, Program, Role, Stmt};
-use crate::legalise::Request;
+use crate::legalise::{Request, Statistics};
 use crate::level::LevelKind;
 use crate::notation::Access;
 use crate::schedule::accumulate::accumulate;
@@ -59,7 +59,7 @@ pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Foun
         };
         let mut refused = None;
         let applied = candidates.into_iter().find_map(|text| {
-            let applied = applied(&program, &text, k);
+            let applied = applied(&program, &text, (k, &request.statistics));
             applied.map_err(|why| refused = Some(why.message)).ok().map(|with| (with, text))
         });
         found.push(match applied {
@@ -74,9 +74,13 @@ pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Foun
 }
 
 /// The program with a schedule of one kernel.
-fn applied(program: &Program, text: &str, kernel: usize) -> Result<Program, Diagnostic> {
+fn applied(
+    program: &Program,
+    text: &str,
+    (kernel, sizes): (usize, &Statistics),
+) -> Result<Program, Diagnostic> {
     let commands = parse(text)?;
-    let scheduled = apply_to(program.clone(), &commands, kernel)?;
+    let scheduled = apply_to(program.clone(), &commands, kernel, sizes)?;
     partial_sums::check(&accumulate(scheduled.clone()), &commands)?;
     Ok(scheduled)
 }
