@@ -15,6 +15,7 @@
 //! section 4.4; linear probing and multiplicative hashing: Knuth, The Art of Computer Programming, section 6.4).
 
 use super::arrays::HashTable;
+use super::compressed::Compressed;
 use super::listed::each;
 use super::{
     Bounds, Entry, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
@@ -66,13 +67,13 @@ impl LevelFormat for HashedWorkspace {
         true
     }
 
+    // What was listed is walked, and checked, as a compressed level.
     fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
-        let hi = load(level.pos(), add(parent.clone(), int(1)));
-        Some(Bounds { lo: load(level.pos(), parent), hi })
+        Compressed.pos_bounds(level, parent)
     }
 
-    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
-        Some(Labelled { coordinate: level.coordinate(position), found: None })
+    fn pos_access(&self, level: &LevelArrays, parent: Expr, position: Expr) -> Option<Labelled> {
+        Compressed.pos_access(level, parent, position)
     }
 
     fn locates(&self) -> bool {
@@ -94,33 +95,25 @@ impl LevelFormat for HashedWorkspace {
     }
 
     fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
-        level.pos(parents)
+        Compressed.positions(level, parents)
     }
 
     fn children(
         &self,
         level: &LevelView<'_>,
         parent: u64,
-        _: (i64, i64),
+        within: (i64, i64),
         visit: &mut dyn FnMut(u64, i64),
     ) {
-        for at in level.pos(parent)..level.pos(parent + 1) {
-            visit(at, level.coordinate(at));
-        }
+        Compressed.children(level, parent, within, visit);
     }
 
     fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
-        match level.coordinates() == self.positions(level, parents) {
-            true => Ok(()),
-            false => Err("the list has not a coordinate for each position".to_owned()),
-        }
+        Compressed.check(level, parents)
     }
 
     fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
-        match part {
-            Part::Pos => parents + 1,
-            _ => self.positions(level, parents),
-        }
+        Compressed.length(level, part, parents)
     }
 }
 

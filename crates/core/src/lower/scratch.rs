@@ -153,8 +153,9 @@ fn local_position(
 /// Which elements of a workspace are to be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
+    /// Every element that comes.
     All,
-    /// Those that were written before.
+    /// Elements that have a value; for others there is no position.
     Known,
 }
 

@@ -154,8 +154,9 @@ impl<'s> Iterations<'s> {
     /// The same for scalars of a thread of a GPU.
     fn fitting_thread(&self, function: &Function) -> Option<usize> {
         let own = self.own.iter().filter(|v| function.vars[**v].ty.register.is_float()).count();
-        let at_once = ITERATIONS.min(OF_THREAD / own.max(1));
-        (own > 0 && at_once >= 2 && count(self.sums) <= MOST).then_some(at_once & !1)
+        let fits = |iterations: &usize| own * iterations <= OF_THREAD;
+        let at_once = [ITERATIONS, 2].into_iter().find(fits);
+        at_once.filter(|_| own > 0 && count(self.sums) <= MOST)
     }
 
     /// So many iterations jammed.
@@ -280,8 +281,8 @@ fn is_sum(function: &Function, s: &Stmt, used: &[Var], target: Target) -> bool {
     }
 }
 
-/// The variables that differ between iterations over `var`: those that are assigned from what differs. `None` if one
-/// of them says what is done.
+/// The variables whose values depend on `var`, directly or through each other. `None` if a condition or the bounds of a
+/// loop do, so that iterations do not run the same statements.
 fn own(sums: &[Stmt], var: Var) -> Option<BTreeSet<Var>> {
     let mut all = vec![];
     for_each(sums, &mut |s| all.push(s.clone()));
