@@ -23,19 +23,21 @@ const DIAGONALS: f64 = 8.0;
 /// A step of a binary search.
 const SEARCH: f64 = 3.0;
 /// A look into a hash map.
-const HASH: f64 = 4.0;
+const HASH: f64 = 10.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
-/// Adding an entry to its row, and sorting that.
-const SORT: f64 = 16.0;
+/// Adding an entry to its row, of which the entries were counted, and sorting that.
+const PLACE: f64 = 4.0;
+const SORT: f64 = 12.0;
 /// Adding an entry to a dense workspace, and copying what was gathered.
 const ELSEWHERE: f64 = 12.0;
 /// Adding an entry to a hashed workspace, and sorting that.
 const HASHED: f64 = 18.0;
 /// Adding an entry to a list and sorting it.
 const STAGE: f64 = 25.0;
-/// Copying an entry of an operand into another order: by counting or gathering rows, or by a list.
+/// Copying an entry of an operand into another order: by counting or gathering rows, by sorting these, or by a list.
 const CONVERT: f64 = 8.0;
+const CONVERT_BY_ROWS: f64 = 14.0;
 const CONVERT_BY_LIST: f64 = 40.0;
 /// Copying an element of a dense tensor into another order.
 const TRANSPOSE: f64 = 6.0;
@@ -209,11 +211,16 @@ impl Estimate<'_> {
         let cx = self.operands.cx;
         let task = self.operands.task;
         let order = cx.program.level_vars(task.result, &task.vars);
-        let written = output_order(cx, task, vars);
+        let copied: Vec<Access> = self.operands.converted.iter().map(|(a, ..)| a.clone()).collect();
+        let written = output_order(cx, task, vars, &copied);
+        if matches!(written, OutputOrder::Counted | OutputOrder::Sorted) {
+            self.cost *= 2.0;
+        }
         self.cost += self.trips
             * match written {
                 OutputOrder::InOrder => 0.0,
                 OutputOrder::Gathered => GATHER,
+                OutputOrder::Counted => PLACE,
                 OutputOrder::Sorted => SORT,
                 _ if hashed_rows(cx, task, vars, None).is_some() => HASHED,
                 _ if gathered_elsewhere(cx, task, vars, written).is_some() => ELSEWHERE,
@@ -297,7 +304,8 @@ impl Estimate<'_> {
                 return TRANSPOSE;
             }
             match copy_output_order(self.operands.cx, access, vars, format) {
-                OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Sorted => CONVERT,
+                OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => CONVERT,
+                OutputOrder::Sorted => CONVERT_BY_ROWS,
                 OutputOrder::Listed => CONVERT_BY_LIST,
             }
         };

@@ -4,7 +4,7 @@
 //! ```text
 //! in order    forall i, j      S(i,j) in csr, coo    each entry is appended
 //! gathered    forall i, j, k   S(i,k) in csr         a workspace for each row
-//!             forall j, i      S(i,j) in csr         all entries are counted, then placed
+//! counted     forall j, i      S(i,j) in csr         all entries are counted, then placed
 //!             forall i, j      S(i,j) in ell, dok    all entries are counted, then inserted
 //! sorted      forall j, i      S(i,j) in csb         the same as counted, and then each block is sorted
 //! listed      forall i, j, k   S(i,k) in coo, csc    all values are listed, sorted and summed up
@@ -40,17 +40,25 @@ pub(super) fn follows_rows(
     output_order_by(cx, task, visits, &ascends) == OutputOrder::InOrder
 }
 
-/// How loops in this order reach the positions of a task's result.
-pub(super) fn output_order(cx: &Context<'_>, task: &Task, loops: &[IndexVar]) -> OutputOrder {
-    let operands = distinct(&task.value);
-    let visits = Visits { derived: &cx.program.derived, loops, repeats: repeats(cx, task) };
+/// How loops in this order reach the positions of a task's result, where they walk copies of some operands that
+/// are in the order of the loops.
+pub(super) fn output_order(
+    cx: &Context<'_>,
+    task: &Task,
+    loops: &[IndexVar],
+    copied: &[Access],
+) -> OutputOrder {
+    let mut operands = distinct(&task.value);
+    operands.retain(|a| !copied.contains(a));
+    let repeats = repeats(cx, task, &operands);
+    let visits = Visits { derived: &cx.program.derived, loops, repeats };
     output_order_by(cx, task, visits, &ascending(cx, &operands))
 }
 
-/// Whether loops come to an entry once for each of its duplicates, to add these up.
-fn repeats(cx: &Context<'_>, task: &Task) -> bool {
+/// Whether loops come to an entry once for each of its duplicates in these operands, to add these up.
+fn repeats(cx: &Context<'_>, task: &Task, operands: &[Access]) -> bool {
     let apart = |a: &Access| cx.program.storage(a.tensor).format.has_duplicates();
-    distinct(&task.value).iter().any(apart) && scatters(cx, task)
+    operands.iter().any(apart) && scatters(cx, task)
 }
 
 /// The same by loops of which some come to their coordinates in order.
@@ -109,7 +117,7 @@ pub(super) fn gathered_elsewhere(
     let is_listed = match written {
         OutputOrder::Listed => true,
         OutputOrder::Sorted => false,
-        OutputOrder::InOrder | OutputOrder::Gathered => return None,
+        OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => return None,
     };
     let is_hashed = hashed_rows(cx, task, loops, None).is_some();
     if cx.request.scheduled || task.vars.len() < 2 || is_hashed {
@@ -143,7 +151,7 @@ struct Steps {
 /// Whether entries reach what is written without being listed, or sorted where they may not be.
 fn is_reached(order: OutputOrder, may_sort: bool) -> bool {
     match order {
-        OutputOrder::InOrder | OutputOrder::Gathered => true,
+        OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => true,
         OutputOrder::Sorted => may_sort,
         OutputOrder::Listed => false,
     }
@@ -168,7 +176,8 @@ fn gathering_format(
     let stays = is_same(task.result, &task.vars)
         || matches!(&task.value, Expr::Access(a) if is_same(a.tensor, &a.indices));
     let operands = distinct(&task.value);
-    let visits = Visits { derived: &cx.program.derived, loops, repeats: repeats(cx, task) };
+    let visits =
+        Visits { derived: &cx.program.derived, loops, repeats: repeats(cx, task, &operands) };
     let gathered = OutputOrder::of(visits, &format, vars, &ascending(cx, &operands));
     let of_rows = rows && loops.first() == vars.first();
     let taken = |a: &Access| is_gathered(cx, a, of_rows.then_some(vars[0]));
@@ -193,7 +202,8 @@ fn becomes_result(
     let blocks = block_basis(cx, task);
     let by_blocks = || {
         let follows = blocks.last() == vars.last() && !vars.contains(&blocks[0]);
-        rows && follows && written(&blocks) == OutputOrder::Gathered
+        let written = written(&blocks);
+        rows && follows && matches!(written, OutputOrder::Gathered | OutputOrder::Counted)
     };
     is_reached(written(vars), may_sort)
         || by_blocks()

@@ -137,8 +137,10 @@ impl Output {
 pub(crate) enum OutputOrder {
     /// In that of its levels, or it is dense.
     InOrder,
-    /// In another order, in which coordinates are accumulated, counted or inserted.
+    /// In another order, in which coordinates are accumulated.
     Gathered,
+    /// In another order by loops that run twice: to count coordinates, and to put or insert these.
+    Counted,
     /// The same, and then each row is sorted.
     Sorted,
     /// In another order: values are listed and sorted.
@@ -168,10 +170,8 @@ impl OutputOrder {
         let visits = Arrivals { arrival, are_added: visits.repeats, fit_workspace: true };
         match assembly(format, in_order, visits).1 {
             Rest::Block => OutputOrder::InOrder,
-            Rest::Accumulator
-            | Rest::PositionAccumulator
-            | Rest::CountThenFill
-            | Rest::CountThenInsert => OutputOrder::Gathered,
+            Rest::Accumulator | Rest::PositionAccumulator => OutputOrder::Gathered,
+            Rest::CountThenFill | Rest::CountThenInsert => OutputOrder::Counted,
             Rest::CountFillSort => OutputOrder::Sorted,
             Rest::CoordinateBuffer => OutputOrder::Listed,
         }

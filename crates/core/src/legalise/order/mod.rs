@@ -102,7 +102,8 @@ fn candidate_orders(
     if cx.request.scheduled {
         return orders;
     }
-    let listed = orders.iter().all(|order| output_order(cx, task, order) == OutputOrder::Listed);
+    let listed =
+        orders.iter().all(|order| output_order(cx, task, order, &[]) == OutputOrder::Listed);
     let against = |a: &&Access| listed || passes_by(cx, a, accesses) || is_rest_once(cx, a, task);
     let against = accesses.iter().filter(against);
     let mut found = orders;

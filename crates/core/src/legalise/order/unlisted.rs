@@ -12,12 +12,12 @@ use crate::notation::Access;
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-/// Whether loops would walk an operand alone since its entries are unordered, and search another one that they
-/// would merge with a copy.
+/// Whether loops would walk an operand alone since its entries are unordered, and search another one, or a copy of
+/// that in another order, which they would merge with a copy.
 pub(in crate::legalise) fn is_alone_beside(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
     let lists = |a: &Access, var: IndexVar| {
         let levels = cx.program.levels(a);
-        levels.into_iter().any(|(level, v)| v == var && !level.kind.locates())
+        levels.iter().any(|(_, v)| *v == var) && levels.iter().any(|(l, _)| !l.kind.locates())
     };
     let others = distinct(&task.value);
     let met = |(level, var): (LevelSpec, IndexVar)| {

@@ -55,10 +55,10 @@ pub(in crate::legalise) fn hashed_rows(
         }),
         _ => true,
     };
-    let come = || output_order(cx, task, loops);
+    let come = || output_order(cx, task, loops, &[]);
     let fits = outer > 0
         && is_wide
-        && matches!(come(), OutputOrder::Listed | OutputOrder::Gathered)
+        && matches!(come(), OutputOrder::Listed | OutputOrder::Gathered | OutputOrder::Counted)
         && follows_rows(cx, task, (&levels, outer));
     fits.then_some(Rows { outer, row, kind: HASHED_WORKSPACE })
 }

@@ -164,8 +164,8 @@ impl Legaliser<'_> {
         if format.is_full() && !is_written_often(self, &task) {
             return task;
         }
-        let loops = best_order(self, &task, is_copy).vars;
-        let written = output_order(self, &task, &loops);
+        let Order { vars: loops, converted } = best_order(self, &task, is_copy);
+        let written = output_order(self, &task, &loops, &converted);
         let elsewhere = match written {
             OutputOrder::InOrder => transposed_result(self, &task, &loops).map(|vars| {
                 let format = Format::in_order(vec![DENSE; vars.len()]);
@@ -182,7 +182,7 @@ impl Legaliser<'_> {
         let task = Task { value, ..task };
         // What is gathered in the order of the loops may become the result by rows in its order.
         let loops = best_order(self, &task, true).vars;
-        let written = output_order(self, &task, &loops);
+        let written = output_order(self, &task, &loops, &[]);
         let Some((vars, format)) = gathered_elsewhere(self, &task, &loops, written) else {
             return task;
         };
@@ -269,7 +269,8 @@ fn gathers_rows(cx: &Context<'_>, task: &Task, order: &Order) -> bool {
     let levels = format.levels();
     let lists = levels.last().is_some_and(|l| !l.kind.properties().full);
     let revisits = cx.access_methods().is_revisited(task.value.accesses().into_iter());
-    let gathered = output_order(cx, task, &order.vars) == OutputOrder::Gathered;
+    let written = output_order(cx, task, &order.vars, &order.converted);
+    let gathered = matches!(written, OutputOrder::Gathered | OutputOrder::Counted);
     // What has a position for each element is added to where it is.
     lists
         && !format.is_placed()
