@@ -1,7 +1,9 @@
 //! Reductions in fewer loops around each other: nested ones as one, terms of fewer variables apart, and
-//! what lacks variables of the result once for all of their coordinates.
+//! what lacks variables of the result once for all of their coordinates. The terms of `min`, `max`, `and` and
+//! `or` are grouped by their variables, so that parts of them are the same however the terms were joined.
 //!
 //! ```text
+//! min(a(i), B(i,j), c(i))                min(min(a(i), c(i)), B(i,j))
 //! s = sum(i, sum(j, A(i,j)))             s = sum(i, j, A(i,j))
 //! y(i) = min(j, min(A(i,j), b(j)))       y(i) = min(min(j, A(i,j)), min(j, b(j)))
 //! C(i,k) = sum(j, A(i,j))                t(i) = sum(j, A(i,j));  C(i,k) = t(i)
@@ -13,6 +15,7 @@ use crate::legalise::rewrite::factorize::independent;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::IndexVar;
 
 /// A value with nested reductions as one, and with terms of fewer variables apart.
@@ -36,6 +39,10 @@ impl Legaliser<'_> {
 }
 
 fn regroup(e: Expr) -> Expr {
+    if let Expr::Binary(op @ (BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or), ..) = e
+    {
+        return grouped(op, terms(&e, op));
+    }
     match e.map_children(&mut regroup) {
         Expr::Reduce { op, mut vars, body } => match *body {
             Expr::Reduce { op: inner, vars: more, body }
@@ -48,6 +55,26 @@ fn regroup(e: Expr) -> Expr {
         },
         e => e,
     }
+}
+
+/// The terms of an operator that gives the same in any order, but for the sign of 0, those of the same variables
+/// together.
+fn grouped(op: BinaryOp, terms: Vec<&Expr>) -> Expr {
+    let join = |a, b| Expr::Binary(op, Box::new(a), Box::new(b));
+    let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
+    for term in terms {
+        let mut vars = term.free_vars();
+        vars.sort();
+        let term = regroup(term.clone());
+        match groups.iter_mut().find(|(others, _)| *others == vars) {
+            Some((_, group)) => {
+                let old = std::mem::replace(group, Expr::Literal(Scalar::I64(0)));
+                *group = join(old, term);
+            }
+            None => groups.push((vars, term)),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).reduce(join).expect("there is a term")
 }
 
 fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
@@ -115,6 +142,18 @@ mod tests {
     fn nested_reductions_are_one() {
         check("s = sum(i, sum(j, A(i,j)))", "s = sum(i, j, A(i,j))");
         check("s = max(i, min(j, A(i,j)))", "s = max(i, min(j, A(i,j)))");
+    }
+
+    #[test]
+    fn terms_are_grouped_by_variables_however_they_were_joined() {
+        for text in [
+            "R(i,j) = min(min(a(j), c(j)), min(B(i,j), D(j,i)))",
+            "R(i,j) = min(a(j), min(min(B(i,j), c(j)), D(j,i)))",
+            "R(i,j) = min(min(min(a(j), B(i,j)), c(j)), D(j,i))",
+        ] {
+            check(text, "R(i,j) = min(a(j), c(j), min(B(i,j), D(j,i)))");
+        }
+        check("y(i) = (a(i) + x + b(i)) * 2", "y(i) = (a(i) + x + b(i)) * 2");
     }
 
     #[test]
