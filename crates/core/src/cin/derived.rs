@@ -76,14 +76,15 @@ impl Derived {
     }
 
     /// The variables that may have other values where a variable has: itself, and all that follow from it
-    /// and others.
-    pub fn varying_with(&self, var: IndexVar) -> BTreeSet<IndexVar> {
+    /// and others, but for those that are known outside of its loop.
+    pub fn varying_with(&self, var: IndexVar, known: &BTreeSet<IndexVar>) -> BTreeSet<IndexVar> {
         let rules = self.rules();
         let mut varying = BTreeSet::new();
         let mut affected = vec![var];
         while let Some(var) = affected.pop() {
             if varying.insert(var) {
-                affected.extend(rules.needing(var).map(|(follows, _)| *follows));
+                let follow = rules.needing(var).map(|(follows, _)| *follows);
+                affected.extend(follow.filter(|v| !known.contains(v)));
             }
         }
         varying

@@ -16,6 +16,7 @@
 use super::{Program, Role, Stmt};
 use crate::format::{LevelMap, Storage};
 use crate::notation::{Access, Commutativity, Expr};
+use std::collections::BTreeSet;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness, ZeroRule, eval};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
@@ -146,29 +147,29 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether a statement does for one coordinate of a variable what it does for all of them: neither
-    /// values nor the elements that take them depend on the coordinate, and the operator takes the same
+    /// Whether a statement in a loop, outside of which some variables are known, does for one coordinate of the
+    /// loop's variable what it does for all of them: neither values nor the elements that take them depend on the coordinate, and the operator takes the same
     /// value once, or adds it up, so many times as there are coordinates.
     ///
     /// ```text
     /// s max= 0        y(i) min= b(i)        s *= 0        s += 1
     /// ```
-    pub fn is_once(&self, var: IndexVar, s: &Stmt) -> bool {
+    pub fn is_once(&self, var: IndexVar, known: &BTreeSet<IndexVar>, s: &Stmt) -> bool {
         match s {
-            Stmt::Forall { body, .. } => self.is_once(var, body),
+            Stmt::Forall { body, .. } => self.is_once(var, known, body),
             Stmt::Assign { lhs, op: Some(op), rhs } => {
-                self.takes_once(var, (*op, &lhs.indices), rhs)
+                self.takes_once((var, known), (*op, &lhs.indices), rhs)
             }
             Stmt::Where { consumer, producer } => {
                 let mut same = true;
                 producer.for_each_assign(&mut |lhs, _, rhs| {
-                    same &= self.is_same(var, &lhs.indices, rhs);
+                    same &= self.is_same((var, known), &lhs.indices, rhs);
                 });
                 let left = |e| match self.absorbing(producer) {
                     Some(c) => replace(e, written(producer), c),
                     None => e,
                 };
-                same && self.is_once(var, &consumer.clone().map_exprs(&mut |e| left(e)))
+                same && self.is_once(var, known, &consumer.clone().map_exprs(&mut |e| left(e)))
             }
             _ => false,
         }
@@ -177,7 +178,7 @@ impl Facts<'_> {
     /// Whether that holds of one assignment, to an element over the variables of `written`.
     pub fn takes_once(
         &self,
-        var: IndexVar,
+        (var, known): (IndexVar, &BTreeSet<IndexVar>),
         (op, written): (ReduceOp, &[IndexVar]),
         value: &Expr,
     ) -> bool {
@@ -190,17 +191,22 @@ impl Facts<'_> {
             (_, Expr::Literal(c)) => self.absorbs(op, *c),
             _ => false,
         };
-        takes && self.is_same(var, written, value)
+        takes && self.is_same((var, known), written, value)
     }
 
     /// Whether a value for an element over `written` is the same at every coordinate of a variable.
-    fn is_same(&self, var: IndexVar, written: &[IndexVar], value: &Expr) -> bool {
+    fn is_same(
+        &self,
+        (var, known): (IndexVar, &BTreeSet<IndexVar>),
+        written: &[IndexVar],
+        value: &Expr,
+    ) -> bool {
         let derived = &self.program.derived;
         let is_rectangular = match derived.map(var) {
             None | Some(LevelMap::Mode(_) | LevelMap::Div(..) | LevelMap::Mod(..)) => true,
             Some(LevelMap::Diff { .. } | LevelMap::Slot(_)) => false,
         };
-        let varying = derived.varying_with(var);
+        let varying = derived.varying_with(var, known);
         let depends = |v: &IndexVar| varying.contains(v);
         let mut chooses = false;
         value.walk(&mut |e| chooses |= matches!(e, Expr::Choose { .. }));

@@ -35,8 +35,9 @@ const ELSEWHERE: f64 = 12.0;
 const HASHED: f64 = 18.0;
 /// Adding an entry to a list and sorting it.
 const STAGE: f64 = 25.0;
-/// Copying an entry of an operand into another order: by counting or gathering rows, or by a list.
+/// Copying an entry of an operand into another order: by counting or gathering rows, by sorting these, or by a list.
 const CONVERT: f64 = 8.0;
+const CONVERT_BY_ROWS: f64 = 14.0;
 const CONVERT_BY_LIST: f64 = 40.0;
 /// Copying an element of a dense tensor into another order.
 const TRANSPOSE: f64 = 6.0;
@@ -303,8 +304,9 @@ impl Estimate<'_> {
                 return TRANSPOSE;
             }
             match copy_output_order(self.operands.cx, access, vars, format) {
+                OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => CONVERT,
+                OutputOrder::Sorted => CONVERT_BY_ROWS,
                 OutputOrder::Listed => CONVERT_BY_LIST,
-                _ => CONVERT,
             }
         };
         // Accesses of one tensor that are copied in one order have one copy.
@@ -355,7 +357,7 @@ impl Estimate<'_> {
         }
         let facts = self.operands.cx.facts(task.compute);
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
-        facts.takes_once(var, (op, &task.vars), &facts.expr_without(body, &absent))
+        facts.takes_once((var, &self.known), (op, &task.vars), &facts.expr_without(body, &absent))
     }
 
     /// Whether a variable has a value in the loops so far.

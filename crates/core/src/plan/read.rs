@@ -116,7 +116,7 @@ impl ReadPlanner<'_> {
         let drivers = self.drivers((own, var), body, known, result_level.is_some());
         let accesses: Vec<Access> = drivers.iter().map(|d| d.access.clone()).collect();
         let mut lattice = Lattice::build(self.planner.facts, body, &accesses);
-        let background = self.background(own, &mut lattice, result_level);
+        let background = self.background((own, known), &mut lattice, result_level);
         let merge = self.merge(&lattice, &drivers);
         let mut nest = Loop {
             own,
@@ -217,7 +217,7 @@ impl ReadPlanner<'_> {
             let outermost = known.bound.is_empty();
             let is_cut = kernel.cut.chunked && (outermost || self.planner.is_on_threads(own));
             let is_plain = own == var && !in_order && !is_cut;
-            let is_silent = |rest: &Stmt| is_plain && self.is_once(own, rest);
+            let is_silent = |rest: &Stmt| is_plain && self.is_once(own, known, rest);
             lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
         };
         match located.iter().position(drives) {
@@ -272,12 +272,12 @@ impl ReadPlanner<'_> {
     /// driver has; its statement, and how often it counts.
     fn background(
         self,
-        own: IndexVar,
+        (own, known): (IndexVar, &Known),
         lattice: &mut Lattice,
         result_level: Option<usize>,
     ) -> Option<(Stmt, Times)> {
         let rest = &lattice.points.last()?.body;
-        if !self.is_once(own, rest) || result_level.is_some() {
+        if !self.is_once(own, known, rest) || result_level.is_some() {
             return None;
         }
         let rest = lattice.points.pop_if(|point| point.present == 0)?.body;
@@ -287,12 +287,12 @@ impl ReadPlanner<'_> {
 
     /// Whether a statement does for one coordinate of a loop what it does for all of them, at any
     /// time.
-    fn is_once(self, own: IndexVar, s: &Stmt) -> bool {
+    fn is_once(self, own: IndexVar, known: &Known, s: &Stmt) -> bool {
         let Planner { program, kernel, facts } = self.planner;
         let is_plain = !program.derived.is_scheduled(own)
             && !kernel.tags.contains_key(&own)
             && !kernel.scatter;
-        is_plain && facts.is_once(own, s)
+        is_plain && facts.is_once(own, &known.bound, s)
     }
 
     /// How the drivers of a loop are merged.

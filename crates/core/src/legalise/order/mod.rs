@@ -26,6 +26,7 @@ use crate::legalise::output::output_order;
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use crate::plan::access::{AccessMethod, distinct};
+use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
 /// How many orders are looked at, at most.
@@ -163,7 +164,8 @@ fn is_rest_once(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
     let Expr::Reduce { op, vars, body } = &task.value else { return false };
     let facts = cx.facts(task.compute);
     let rest = facts.expr_without(body, &|a| a == access);
-    let once = |&var: &IndexVar| facts.takes_once(var, (*op, &task.vars), &rest);
+    let once =
+        |&var: &IndexVar| facts.takes_once((var, &BTreeSet::new()), (*op, &task.vars), &rest);
     !cx.access_methods().decides(access, task) && vars.iter().any(once)
 }
 
