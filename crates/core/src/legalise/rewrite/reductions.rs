@@ -15,7 +15,6 @@ use crate::legalise::rewrite::factorize::independent;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
-use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::IndexVar;
 
 /// A value with nested reductions as one, and with terms of fewer variables apart.
@@ -61,20 +60,18 @@ fn regroup(e: Expr) -> Expr {
 /// together.
 fn grouped(op: BinaryOp, terms: Vec<&Expr>) -> Expr {
     let join = |a, b| Expr::Binary(op, Box::new(a), Box::new(b));
-    let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
+    let mut groups: Vec<(Vec<IndexVar>, Vec<Expr>)> = vec![];
     for term in terms {
         let mut vars = term.free_vars();
         vars.sort();
         let term = regroup(term.clone());
         match groups.iter_mut().find(|(others, _)| *others == vars) {
-            Some((_, group)) => {
-                let old = std::mem::replace(group, Expr::Literal(Scalar::I64(0)));
-                *group = join(old, term);
-            }
-            None => groups.push((vars, term)),
+            Some((_, group)) => group.push(term),
+            None => groups.push((vars, vec![term])),
         }
     }
-    groups.into_iter().map(|(_, group)| group).reduce(join).expect("there is a term")
+    let groups = groups.into_iter().filter_map(|(_, group)| group.into_iter().reduce(join));
+    groups.reduce(join).expect("there is a term")
 }
 
 fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
