@@ -273,8 +273,9 @@ def slow_run(folder):
     tamis.dask._run = waiting
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client():
+    """Workers of one test alone, since one that was killed may come back late."""
     distributed = pytest.importorskip("distributed")
     settings = {"distributed.worker.daemon": False, "distributed.comm.timeouts.connect": "60s"}
     with (
