@@ -20,6 +20,8 @@
 //! | 96 | 6.3 | 5.8 | 2.4 | 4.6 | 4.7 | 9.3 |
 //! | 128 | 6.5 | | 2.3 | 4.1 | 4.3 | 8.5 |
 //! | 4096 | 9.6 | | 1.4 | 3.1 | 4.8 | 6.4 |
+//!
+//! What lies beside each coordinate of a row moves along ([`sort_pairs`]), by counting as well.
 
 #[cfg(target_arch = "x86_64")]
 use crate::processor::{self, Level};
@@ -41,6 +43,7 @@ const DENSE: u64 = 16;
 const RANKED_DENSE: u64 = 64;
 /// Words and coordinates that are held on the stack.
 const ON_STACK: usize = 256;
+const FEW_ON_STACK: usize = 32;
 
 /// An integer, as lists hold them: one of 32 or 64 bits may be below 0, as of a level `i-j`.
 pub(crate) trait Coordinate: Copy + Ord + Default {
@@ -207,9 +210,12 @@ pub(crate) fn with_room<T: Copy + Default, R>(
     len: usize,
     f: impl FnOnce(&mut [T]) -> R,
 ) -> Option<R> {
-    let mut few = [T::default(); ON_STACK];
-    if let Some(few) = few.get_mut(..len) {
+    // Most lists are so short that clearing room for many would take longer than what it is for.
+    if let Some(few) = [T::default(); FEW_ON_STACK].get_mut(..len) {
         return Some(f(few));
+    }
+    if let Some(some) = [T::default(); ON_STACK].get_mut(..len) {
+        return Some(f(some));
     }
     let mut many = Vec::new();
     many.try_reserve_exact(len).ok()?;
@@ -220,7 +226,7 @@ pub(crate) fn with_room<T: Copy + Default, R>(
 /// Sorts a list of distinct coordinates within 31 bits of the least by how many are less than each; a list
 /// that repeats one stays as it is, and the answer is no.
 fn by_counting<T: Coordinate>(list: &mut [T], least: T) -> bool {
-    let (mut keys, mut places) = ([0i32; COUNTED_UP_TO], [0i32; COUNTED_UP_TO]);
+    let (mut keys, mut places) = ([0; COUNTED_UP_TO], [0; COUNTED_UP_TO]);
     for (key, &c) in keys.iter_mut().zip(list.iter()) {
         *key = c.above(least) as i32;
     }
@@ -236,8 +242,56 @@ fn by_counting<T: Coordinate>(list: &mut [T], least: T) -> bool {
     true
 }
 
-/// How many of the first keys are less than each.
-fn counted(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+/// Sorts a few distinct coordinates with what lies beside each, and says whether they are in order then: where they
+/// are many, far apart or repeated they stay as they are.
+pub(crate) fn sort_pairs<K: Coordinate, V: Copy + Default>(keys: &mut [K], with: &mut [V]) -> bool {
+    if keys.is_sorted() {
+        return true;
+    }
+    match keys.len() {
+        2 => {
+            keys.swap(0, 1);
+            with.swap(0, 1);
+            true
+        }
+        len if len <= LANES => pairs_by_counting::<K, V, LANES>(keys, with),
+        len if len <= COUNTED_UP_TO => pairs_by_counting::<K, V, COUNTED_UP_TO>(keys, with),
+        _ => false,
+    }
+}
+
+/// The same by how many are less than each, for as many as there is room for.
+#[inline(always)]
+fn pairs_by_counting<K: Coordinate, V: Copy + Default, const ROOM: usize>(
+    keys: &mut [K],
+    with: &mut [V],
+) -> bool {
+    let len = keys.len();
+    let least = keys.iter().copied().fold(keys[0], K::min);
+    let most = keys.iter().copied().fold(keys[0], K::max);
+    if most.above(least) > i32::MAX as u64 {
+        return false;
+    }
+    let (mut above, mut places) = ([0; ROOM], [0; ROOM]);
+    for (above, &key) in above.iter_mut().zip(&*keys) {
+        *above = key.above(least) as i32;
+    }
+    counted(&above, len, &mut places);
+    let sum: i32 = places[..len].iter().sum();
+    if sum as usize != len * (len - 1) / 2 {
+        return false;
+    }
+    let mut old = [V::default(); ROOM];
+    old[..len].copy_from_slice(with);
+    for ((&above, &old), &place) in above[..len].iter().zip(&old).zip(&places) {
+        keys[place as usize] = least.plus(above as u64);
+        with[place as usize] = old;
+    }
+    true
+}
+
+/// How many of the first keys are less than each; room for both is a multiple of the lanes.
+fn counted(keys: &[i32], len: usize, less: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
     if processor::allows(Level::V4) {
         // SAFETY: the processor has what the function is compiled for.
@@ -251,14 +305,14 @@ fn counted(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn counted_wide(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+fn counted_wide(keys: &[i32], len: usize, less: &mut [i32]) {
     counted_plain(keys, len, less);
 }
 
 /// The same, a comparison and a sum for all lanes; compilers make two vectors of them, and masks into numbers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn counted_by_masks(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+fn counted_by_masks(keys: &[i32], len: usize, less: &mut [i32]) {
     use std::arch::x86_64::{
         _mm512_cmpgt_epi32_mask, _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_set1_epi32,
         _mm512_setzero_si512, _mm512_storeu_si512,
@@ -279,7 +333,7 @@ fn counted_by_masks(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; CO
 }
 
 #[inline(always)]
-fn counted_plain(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+fn counted_plain(keys: &[i32], len: usize, less: &mut [i32]) {
     let blocks = keys.chunks_exact(LANES).zip(less.chunks_exact_mut(LANES));
     for (block, less) in blocks.take(len.div_ceil(LANES)) {
         let mut counts = [0; LANES];

@@ -8,12 +8,15 @@
 use crate::ascending::{self, Coordinate, with_room};
 use crate::budget;
 use crate::radix::{Record, Workers, sorted};
+use smallvec::SmallVec;
 use tamis_ir::diagnostic::Diagnostic;
 
 /// Up to this length records are sorted on the stack.
 const STACK_UP_TO: usize = 64;
 /// Up to this length records are put at their ranks, where these are found.
 const RANKED_UP_TO: usize = 1 << 16;
+/// Records have seldom more arrays.
+const FEW_ARRAYS: usize = 4;
 
 /// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
 ///
@@ -33,13 +36,18 @@ pub unsafe fn sort_records(
         unsafe { sort_list(address, size, lo, hi) };
         return Ok(());
     }
-    let columns: Vec<Column> = arrays
-        .iter()
-        .map(|&[address, size]| Column { address: address + size * lo as u64, size })
-        .collect();
-    let (keys, carried) = columns.split_at(keys);
-    let keys: &Vec<Key> = &keys.iter().map(|&column| Key { column, least: 0 }).collect();
+    let column = |&[address, size]: &[u64; 2]| Column { address: address + size * lo as u64, size };
     let len = hi.saturating_sub(lo);
+    if let ([key, with], 1) = (arrays, keys)
+        // SAFETY: forwarded.
+        && unsafe { sort_pairs(column(key), column(with), len) }
+    {
+        return Ok(());
+    }
+    let columns: SmallVec<[Column; FEW_ARRAYS]> = arrays.iter().map(column).collect();
+    let (keys, carried) = columns.split_at(keys);
+    let keys: &SmallVec<[Key; FEW_ARRAYS]> =
+        &keys.iter().map(|&column| Key { column, least: 0 }).collect();
     if len > STACK_UP_TO {
         // The order, and one array at a time.
         budget::check("the order of entries", 16.0 * len as f64, budget::SMALLER_RESULT)?;
@@ -52,7 +60,8 @@ pub unsafe fn sort_records(
         if len <= RANKED_UP_TO && by_ranks(keys, carried, len) {
             return Ok(());
         }
-        let keys: &Vec<Key> = &keys.iter().map(|key| key.above_least(len)).collect();
+        let keys: &SmallVec<[Key; FEW_ARRAYS]> =
+            &keys.iter().map(|key| key.above_least(len)).collect();
         let bits: Vec<u32> = keys.iter().map(|k| 64 - k.largest(len).leading_zeros()).collect();
         if bits.iter().sum::<u32>() > 64 {
             by_comparing(keys, carried, len);
@@ -69,6 +78,38 @@ pub unsafe fn sort_records(
         }
     }
     Ok(())
+}
+
+/// Sorts a few distinct keys with an element beside each, or finds them in order; says whether they are.
+///
+/// # Safety
+/// So many elements of both are readable and writable.
+unsafe fn sort_pairs(keys: Column, with: Column, len: usize) -> bool {
+    /// # Safety
+    /// As its caller.
+    unsafe fn go<K: Coordinate, V: Bits + Default>(keys: u64, with: u64, len: usize) -> bool {
+        // SAFETY: the caller promises so, and arrays do not overlap.
+        let (keys, with) = unsafe {
+            let keys = std::slice::from_raw_parts_mut(keys as *mut K, len);
+            (keys, std::slice::from_raw_parts_mut(with as *mut V, len))
+        };
+        ascending::sort_pairs(keys, with)
+    }
+    let (is_narrow, keys) = (keys.size == 4, keys.address);
+    let (size, values) = (with.size, with.address);
+    // SAFETY: forwarded.
+    unsafe {
+        match (is_narrow, size) {
+            (true, 1) => go::<i32, u8>(keys, values, len),
+            (true, 2) => go::<i32, u16>(keys, values, len),
+            (true, 4) => go::<i32, u32>(keys, values, len),
+            (true, _) => go::<i32, u64>(keys, values, len),
+            (false, 1) => go::<i64, u8>(keys, values, len),
+            (false, 2) => go::<i64, u16>(keys, values, len),
+            (false, 4) => go::<i64, u32>(keys, values, len),
+            (false, _) => go::<i64, u64>(keys, values, len),
+        }
+    }
 }
 
 /// Sorts a list by itself.
@@ -385,47 +426,4 @@ unsafe fn by_comparing(keys: &[Key], carried: &[Column], len: usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::sort_records;
-
-    /// Records of two keys, of which one may be below 0, and what travels along.
-    #[test]
-    fn keys_have_a_sign() {
-        let mut state = 1u64;
-        let mut random = |bound: i64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 20) as i64 % bound
-        };
-        for len in [2, 3, 40, 300] {
-            for span in [1, 5, 1000, 1 << 40] {
-                for below in [0, 2, span] {
-                    let near: Vec<i32> = (0..len).map(|_| random(7) as i32 - 3).collect();
-                    let far: Vec<i64> = (0..len).map(|_| random(span + 1) - below).collect();
-                    let order: Vec<u64> = (0..len as u64).collect();
-                    let mut expected: Vec<(i32, i64, u64)> =
-                        (0..len).map(|k| (near[k], far[k], order[k])).collect();
-                    expected.sort_by_key(|record| (record.0, record.1));
-                    let (mut one, mut with) = (far.clone(), order.clone());
-                    let mut alone: Vec<(i64, u64)> =
-                        far.iter().copied().zip(order.iter().copied()).collect();
-                    alone.sort_by_key(|record| record.0);
-                    let arrays = [[one.as_mut_ptr() as u64, 8], [with.as_mut_ptr() as u64, 8]];
-                    // SAFETY: the arrays have so many elements.
-                    unsafe { sort_records(&arrays, 1, 0, len) }.unwrap();
-                    let found = one.into_iter().zip(with);
-                    assert!(found.eq(alone), "{len} of one key, {span} from {below} below 0");
-                    let (mut a, mut b, mut c) = (near, far, order);
-                    let arrays = [
-                        [a.as_mut_ptr() as u64, 4],
-                        [b.as_mut_ptr() as u64, 8],
-                        [c.as_mut_ptr() as u64, 8],
-                    ];
-                    // SAFETY: the arrays have so many elements.
-                    unsafe { sort_records(&arrays, 2, 0, len) }.unwrap();
-                    let found = (0..len).map(|k| (a[k], b[k], c[k]));
-                    assert!(found.eq(expected), "{len} records, {span} from {below} below 0");
-                }
-            }
-        }
-    }
-}
+mod tests;
