@@ -1,5 +1,5 @@
-//! Sorting a list of coordinates in C, without anything that travels along: `tamis_sort_list_32` and
-//! `tamis_sort_list_64`.
+//! Sorting the coordinates of a row in C: alone (`tamis_sort_list_32`, `tamis_sort_list_64`), or with an element
+//! beside each (`tamis_sort_pairs_32_double` and others).
 //!
 //! Few coordinates, and some that nearly ascend (as those of the next row of a structured matrix), are
 //! sorted by insertion, many in a short span as bits, up to 96 by counting for each how many are less, which
@@ -10,12 +10,28 @@
 
 /// The definition of a word.
 pub(super) fn helper(word: &str) -> Option<String> {
+    let pairs = word.strip_prefix("tamis_sort_pairs_").and_then(|types| types.split_once('_'));
+    if let Some((bits, beside)) = pairs {
+        return Some(PAIRS.replace("BITS", bits).replace("BESIDE", beside));
+    }
     let bits = word
         .strip_prefix("tamis_sort_list_")
         .filter(|bits| ["8", "16", "32", "64"].contains(bits))?;
     // Coordinates of a level `i-j` are below 0.
     let ordered = if bits.len() == 2 && bits != "16" { "intBITS_t" } else { "uintBITS_t" };
     Some(SORT.replace("ORDERED", ordered).replace("BITS", bits))
+}
+
+/// Sorts a few records of a key and an element, each with its type and its name; the text is true where it does not.
+pub(super) fn sort_pairs(
+    [(of_key, key), (beside, with)]: [(&str, &str); 2],
+    lo: &str,
+    hi: &str,
+) -> Option<String> {
+    let bits = of_key.strip_prefix("int")?.strip_suffix("_t")?;
+    Some(format!(
+        "tamis_sort_pairs_{bits}_{beside}({key} + ({lo}), {with} + ({lo}), ({hi}) - ({lo}))"
+    ))
 }
 
 const SORT: &str = "\
@@ -95,5 +111,41 @@ static __attribute__((noinline, unused)) int tamis_sort_list_BITS(uintBITS_t *li
       for (int64_t k = 0; k < n; k++) list[k] = from[k];
   }
   if (room != few) free(room);
+  return 0;
+}";
+
+const PAIRS: &str = "\
+/* Sorts a few distinct keys with what lies beside each; 1 if they are many, far apart or repeated. */
+static __attribute__((noinline, unused)) int tamis_sort_pairs_BITS_BESIDE(intBITS_t *key, BESIDE *with, int64_t n) {
+  if (n > 64) return 1;
+  intBITS_t least = n > 0 ? key[0] : 0, most = least;
+  int sorted = 1;
+  for (int64_t k = 1; k < n; k++) {
+    sorted &= key[k - 1] <= key[k];
+    if (key[k] < least) least = key[k];
+    if (key[k] > most) most = key[k];
+  }
+  if (sorted) return 0;
+  if ((uint64_t)most - (uint64_t)least > INT32_MAX) return 1;
+  int32_t above[64], rank[64];
+  BESIDE old[64];
+  const int64_t blocks = (n + 15) / 16;
+  for (int64_t k = 0; k < n; k++) above[k] = (int32_t)(key[k] - least);
+  for (int64_t k = n; k < blocks * 16; k++) above[k] = 0;
+  for (int64_t b = 0; b < blocks; b++) {
+    int32_t of[16], less[16] = {0};
+    for (int k = 0; k < 16; k++) of[k] = above[b * 16 + k];
+    for (int64_t j = 0; j < n; j++)
+      for (int k = 0; k < 16; k++) less[k] += of[k] > above[j];
+    for (int k = 0; k < 16; k++) rank[b * 16 + k] = less[k];
+  }
+  int64_t sum = 0;
+  for (int64_t k = 0; k < n; k++) sum += rank[k];
+  if (sum != n * (n - 1) / 2) return 1;
+  for (int64_t k = 0; k < n; k++) old[k] = with[k];
+  for (int64_t k = 0; k < n; k++) {
+    key[rank[k]] = (intBITS_t)(least + above[k]);
+    with[rank[k]] = old[k];
+  }
   return 0;
 }";

@@ -1,6 +1,7 @@
 //! Statements as C.
 
 use super::Writer;
+use super::lists;
 use super::names::ArrayNames;
 use super::types::{element, is_half, narrow, stored, type_name};
 use crate::datatype::DataType;
@@ -276,12 +277,19 @@ impl Writer<'_> {
             format!("{{{}, sizeof({})}}", self.array(a), element(self.function.arrays[a].elem))
         };
         let columns: Vec<String> = keys.iter().chain(carried).map(column).collect();
-        let keys = keys.len();
-        self.line(&format!(
-            "if (tamis_sort((tamis_column[]){{{}}}, {keys}, {}, {lo}, {hi})) {{ {failed} }}",
+        let any = format!(
+            "tamis_sort((tamis_column[]){{{}}}, {}, {}, {lo}, {hi})",
             columns.join(", "),
+            keys.len(),
             columns.len()
-        ));
+        );
+        let typed = |a: Array| (element(self.function.arrays[a].elem), self.array(a));
+        let few = match (keys, carried) {
+            (&[key], &[with]) => lists::sort_pairs([key, with].map(typed), &lo, &hi),
+            _ => None,
+        };
+        let sorted = few.map_or(any.clone(), |few| format!("{few} && {any}"));
+        self.line(&format!("if ({sorted}) {{ {failed} }}"));
     }
 
     fn fail(&mut self, status: Status) {
