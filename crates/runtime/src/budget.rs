@@ -172,13 +172,17 @@ fn fits(used: usize, bytes: usize) -> bool {
 
 /// Whether so many more bytes may be used; they are counted from now on.
 fn take(bytes: usize) -> bool {
-    let before = USED.fetch_add(bytes, Ordering::Relaxed);
-    let fits = fits(before, bytes);
-    if !fits {
-        USED.fetch_sub(bytes, Ordering::Relaxed);
-        REFUSED.set(Some(bytes));
+    // What is refused is never counted: requests of other threads that fit would be refused meanwhile.
+    let mut before = used();
+    while fits(before, bytes) {
+        let after = before + bytes;
+        match USED.compare_exchange_weak(before, after, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return true,
+            Err(now) => before = now,
+        }
     }
-    fits
+    REFUSED.set(Some(bytes));
+    false
 }
 
 /// Corrects the count from what was taken to what the C library gave.
@@ -342,5 +346,31 @@ unsafe fn discard(address: *mut c_void, bytes: usize) {
         if !is_kept(address, bytes) || !recycle::keep(address, bytes, room()) {
             libc::free(address);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// Another thread asks for more than there is as long as requests that fit are made here.
+    #[test]
+    fn requests_that_are_refused_take_nothing_from_others() {
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    assert!(!take(usize::MAX / 4));
+                }
+            });
+            let all_fit = (0..200_000).all(|_| {
+                let fits = take(64);
+                settle(if fits { 64 } else { 0 }, 0);
+                fits
+            });
+            is_done.store(true, Ordering::Relaxed);
+            assert!(all_fit);
+        });
     }
 }
