@@ -155,6 +155,33 @@ fn dimensions_beyond_numbers_are_refused() {
     }
 }
 
+/// Slots of a hash map times a dimension may be 2^64 and more, which no number holds.
+#[test]
+fn lengths_beyond_numbers_are_refused() {
+    for power in 56..62 {
+        for levels in [
+            "i: hashed, j: bitmap",
+            "i: hashed, j: dense",
+            "j: bitmap, i: hashed",
+            "j: dense, i: hashed",
+            "i: compressed, j: dense",
+            "i: compressed, j: bitmap",
+            "i/4: hashed, j: dense, i%4: bitmap",
+        ] {
+            let rows: Vec<u64> = (0..60).collect();
+            let columns = rows.iter().map(|i| i * ((1 << power) / 60)).collect();
+            let dims = [1 << 20, 1 << power];
+            let a = packed("dcsr{crd: i64}", &dims, &[rows, columns]).expect("60 entries");
+            let text = format!("(i, j) -> ({levels}){{pos: i64, crd: i64}}");
+            let spec = format::parse(&text, Some(2)).expect(levels);
+            let refused = a.to_format(&spec.resolve(tamis::DataType::F64).expect(levels));
+            let code = refused.expect_err("beyond any memory").code;
+            let named = [tamis::Code::OutOfMemory, tamis::Code::DimensionTooLarge];
+            assert!(named.contains(&code), "{levels}, 2^{power}: {code:?}");
+        }
+    }
+}
+
 /// Blocks of rows of a diagonal reach beyond the tensor: what lies there is no entry of it.
 #[test]
 fn places_outside_of_a_tensor_are_no_entries() {

@@ -41,6 +41,7 @@ mod intervals;
 mod overflow;
 mod partition;
 mod read;
+mod reserves;
 mod scope;
 mod scratch;
 mod signature;

@@ -6,6 +6,7 @@ use crate::lower::builder::Builder;
 use crate::lower::dropped::Dropped;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::read::collapse::Known;
+use crate::lower::reserves;
 use crate::plan::{NotCut, Partition, SharedStructure};
 use std::collections::BTreeMap;
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar};
@@ -42,7 +43,7 @@ pub(super) fn finish(
     like: Option<SharedStructure>,
 ) -> Lowered {
     let Builder { name, params, vars, arrays, loops, .. } = builder;
-    let body = known(&params, &arrays).flattened(body);
+    let body = reserves::checked(known(&params, &arrays).flattened(body));
     let mut used = Used::none(vars.len(), arrays.len());
     used.block(&body);
     let is_used = |(param, _): &(Param, Binding)| match param {
