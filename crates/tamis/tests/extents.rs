@@ -155,6 +155,29 @@ fn dimensions_beyond_numbers_are_refused() {
     }
 }
 
+#[test]
+fn steps_of_slices_are_exact_up_to_the_largest_dimension() {
+    let last = LARGEST_DIMENSION - 1;
+    for step in [(1 << 59) + 1, 1 << 60, (1 << 60) + 1, 3 << 59, (1 << 61) + 7, 1 << 62] {
+        let up: Vec<u64> = (0..8_u64).map_while(|k| k.checked_mul(step)).collect();
+        let up: Vec<u64> = up.into_iter().filter(|&c| c <= last).collect();
+        let down: Vec<u64> = up.iter().map(|c| last - c).collect();
+        for (slice, crds) in [(format!("[::{step}]"), up), (format!("[::-{step}]"), down)] {
+            let a = packed("sparse{crd: i64}", &[LARGEST_DIMENSION], std::slice::from_ref(&crds));
+            let a = a.expect("a few entries");
+            let squares: f64 = (1..=crds.len()).map(|n| (n * n) as f64).sum();
+            assert_eq!(run_scalar(&format!("C = A(i{slice}) * (i + 1)"), &a), squares, "{slice}");
+            let text = format!("C(i{slice}) = A(i{slice})");
+            let c = run(&text, &a, "sparse", vec![LARGEST_DIMENSION]).expect("a result");
+            let (mut stored, mut crds) =
+                (c.to_coordinates().expect("room").crds()[0].clone(), crds);
+            stored.sort_unstable();
+            crds.sort_unstable();
+            assert_eq!(stored, crds, "{slice}");
+        }
+    }
+}
+
 /// Slots of a hash map times a dimension may be 2^64 and more, which no number holds.
 #[test]
 fn lengths_beyond_numbers_are_refused() {

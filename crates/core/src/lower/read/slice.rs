@@ -20,8 +20,8 @@ use tamis_ir::ids::{Id, IndexVar};
 use tamis_ir::ir::Expr;
 use tamis_ir::ir::build::{add, all, binary, div, eq, int, lt, mul, sub};
 
-/// A step beyond all dimensions that memory has room for, of which a multiple does not overflow.
-const FARTHEST: i64 = 1 << 60;
+/// The largest dimension: a slice of this step or a larger one has one coordinate at most.
+const FARTHEST: i64 = (1 << 62) - 1;
 
 /// A slice in code.
 #[derive(Clone)]
