@@ -112,7 +112,7 @@ impl Fault {
         Fault::new(Fault::LIMIT)
     }
 
-    /// Whether the run took more iterations than it might, and nothing else was wrong.
+    /// Whether the run took more iterations or longer arrays than it might, and nothing else was wrong.
     pub fn is_limit(&self) -> bool {
         self.0 == Fault::LIMIT
     }

@@ -43,7 +43,8 @@ pub struct Outcome {
     pub loops: Vec<Loop>,
 }
 
-/// Runs a function on arguments in the order of its parameters, for at most `limit` iterations.
+/// Runs a function on arguments in the order of its parameters, for at most `limit` iterations, with arrays of at most
+/// as many elements.
 pub fn run(
     function: &Function,
     arguments: Vec<Argument>,
@@ -174,12 +175,7 @@ impl<'f> Machine<'f> {
                 return self.block(branch);
             }
             Stmt::InOrder { body } => return self.in_order(body),
-            Stmt::Reserve { array, len } => {
-                let len = self.index(len)?;
-                if !self.memory.reserve(*array, len) {
-                    return Ok(Flow::Ended(Status::OutOfMemory));
-                }
-            }
+            Stmt::Reserve { array, len } => return self.reserve(*array, len),
             Stmt::Fill { array, lo, hi, value } => {
                 let (lo, hi, value) = (self.index(lo)?, self.index(hi)?, self.scalar(value)?);
                 for k in lo..hi {
@@ -197,6 +193,17 @@ impl<'f> Machine<'f> {
             Stmt::Comment(_) => {}
         }
         Ok(Flow::Next)
+    }
+
+    fn reserve(&mut self, array: Array, len: &Expr) -> Result<Flow, Fault> {
+        let len = self.index(len)?;
+        if u64::try_from(len).is_ok_and(|len| len > self.limit) {
+            return Err(Fault::limit());
+        }
+        Ok(match self.memory.reserve(array, len) {
+            true => Flow::Next,
+            false => Flow::Ended(Status::OutOfMemory),
+        })
     }
 
     fn for_loop(
