@@ -143,7 +143,7 @@ fn differs_as_one_function(case: &Case) -> Result<Option<String>, Diagnostic> {
 }
 
 /// Whether values are too large, or not numbers, for the types that compute them.
-fn is_inexact(
+pub(crate) fn is_inexact(
     case: &Case,
     tensors: &[(String, Tensor)],
     expected: &BTreeMap<String, Dense>,
@@ -158,7 +158,7 @@ fn is_inexact(
 }
 
 /// Whether a program multiplies all elements over a variable.
-fn multiplies(program: &Program) -> bool {
+pub(crate) fn multiplies(program: &Program) -> bool {
     let mut found = false;
     for statement in &program.statements {
         let is_product = |e: &Expr| matches!(e, Expr::Reduce { op: ReduceOp::Mul, .. });
@@ -175,7 +175,11 @@ fn overflowed(element: Number, tensor: &Tensor) -> bool {
 
 /// Whether results have the same bits.
 /// On a GPU, the order of atomic operations decides about the sign of zeros.
-fn are_same(some: &[(String, Tensor)], others: &[(String, Tensor)], backend: Backend) -> bool {
+pub(crate) fn are_same(
+    some: &[(String, Tensor)],
+    others: &[(String, Tensor)],
+    backend: Backend,
+) -> bool {
     let bits = |tensor: &Tensor| {
         let mut bits = bits(tensor);
         if matches!(backend, Backend::Cuda | Backend::CudaEmulated) {
@@ -197,7 +201,7 @@ fn unsigned_zero(x: Scalar) -> Scalar {
 }
 
 /// Runs something on a pool of so many threads.
-fn on_threads<T: Send>(count: usize, run: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn on_threads<T: Send>(count: usize, run: impl FnOnce() -> T + Send) -> T {
     static POOLS: [OnceLock<ThreadPool>; 4] = [const { OnceLock::new() }; 4];
     let new = || ThreadPoolBuilder::new().num_threads(count).build();
     POOLS[count].get_or_init(|| new().expect("threads can be started")).install(run)
@@ -224,7 +228,10 @@ fn sums_nothing(case: &Case) -> bool {
 }
 
 /// Whether an element of a result does not fit its data type.
-fn overflows(types: &BTreeMap<String, Vec<DataType>>, expected: &BTreeMap<String, Dense>) -> bool {
+pub(crate) fn overflows(
+    types: &BTreeMap<String, Vec<DataType>>,
+    expected: &BTreeMap<String, Dense>,
+) -> bool {
     types.iter().any(|(name, types)| {
         let Some(all) = types.last().and_then(|t| t.integers()) else { return false };
         !expected[name].vals.iter().all(|x| all.contains(&(x.re.trunc() as i128)))

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use tamis::pipeline;
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
 use tamis_core::cin::Program;
@@ -11,7 +12,7 @@ use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::interpret::Counts;
 use tamis_ir::ir::Function;
 use tamis_ir::transform::Target;
-use tamis_runtime::interpreted::Interpreted;
+use tamis_runtime::interpreted::{Counting, Interpreted};
 use tamis_runtime::kernel::{Call, Executable};
 
 /// A case on its way through the compiler.
@@ -88,6 +89,16 @@ impl Functions {
         let tensor = self.call(kernel, lowered, &interpreted)?;
         let counts = interpreted.last().and_then(Result::ok).unwrap_or_default();
         Ok(Run { tensor, counts })
+    }
+
+    /// Interprets the function of a kernel for at most so many iterations; more are an error.
+    pub fn run_within(
+        &self,
+        kernel: usize,
+        lowered: &Lowered,
+        iterations: u64,
+    ) -> Result<Tensor, Diagnostic> {
+        self.call(kernel, lowered, &Arc::new(Counting::new(lowered.function.clone(), iterations)))
     }
 
     /// Calls what was made of the function of a kernel.

@@ -10,6 +10,7 @@
 //! | `carried_out` | whether code does what a schedule says, by what is printed of it |
 //! | `check` `kinds` `infinite` `limits` `illegal` `shrink` | comparing, kinds of kernels, infinite values, integers near their limits and illegal schedules too, and making failures small |
 //! | `hostile` | programs that ask for much compilation, and how long that takes |
+//! | `huge` | programs of dimensions up to 2^62 - 1, against the same ones of small dimensions |
 //! | `texts` | a hash of what a program compiles to, to compare builds |
 //! | `coverage` | how many random programs run in parts, or on a GPU, and why others do not |
 //! | `standalone` `libraries` | programs as one function, and as libraries, against their kernels |
@@ -34,6 +35,7 @@ pub mod formats;
 pub mod functions;
 pub mod generate;
 pub mod hostile;
+pub mod huge;
 pub mod illegal;
 pub mod infinite;
 pub mod kinds;

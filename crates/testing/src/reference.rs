@@ -2,7 +2,8 @@
 
 use crate::number::Number;
 use crate::presence::{self, Presence, Value};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use tamis::{Diagnostic, Strictness, Tensor};
 use tamis_core::notation::{self, Access, Expr, Program, Statement};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
@@ -60,7 +61,24 @@ impl Dense {
         self.presence.contains(&Presence::Undefined)
     }
 
-    fn place(&self, coordinates: &[u64]) -> usize {
+    /// The value of an element.
+    pub fn at(&self, coordinates: &[u64]) -> Number {
+        self.vals[self.place(coordinates)]
+    }
+
+    /// The coordinates of all elements, last mode first.
+    pub fn coordinates(&self) -> impl Iterator<Item = Vec<u64>> {
+        (0..self.vals.len() as u64).map(|mut at| {
+            let mut place = vec![0; self.dims.len()];
+            for (c, dimension) in place.iter_mut().zip(&self.dims).rev() {
+                (*c, at) = (at % dimension, at / dimension);
+            }
+            place
+        })
+    }
+
+    /// Where an element is in the values.
+    pub fn place(&self, coordinates: &[u64]) -> usize {
         coordinates.iter().zip(&self.dims).fold(0, |p, (&c, &d)| p * d as usize + c as usize)
     }
 }
@@ -76,6 +94,8 @@ pub struct Sizes {
     pub types: BTreeMap<String, Vec<DataType>>,
     /// What elements of results are that nothing is written to; else 0.
     pub fills: BTreeMap<String, Number>,
+    /// What index variables count for as values at their coordinates; else these.
+    pub labels: BTreeMap<String, Vec<f64>>,
     /// What quotients and the like make of an implicit 0.
     pub strictness: Strictness,
 }
@@ -86,6 +106,23 @@ pub fn evaluate(
     operands: &BTreeMap<String, Dense>,
     sizes: &Sizes,
 ) -> Result<BTreeMap<String, Dense>, Diagnostic> {
+    Ok(evaluated(program, operands, sizes)?.results)
+}
+
+/// The results of a program, and what they are made of.
+pub struct Evaluated {
+    /// The results by name.
+    pub results: BTreeMap<String, Dense>,
+    /// The sums of the sizes of what is added up, and products of those of what is multiplied, as bits.
+    pub magnitudes: BTreeSet<u64>,
+}
+
+/// The results of a program and how large what is reduced is, for these operands.
+pub fn evaluated(
+    program: &Program,
+    operands: &BTreeMap<String, Dense>,
+    sizes: &Sizes,
+) -> Result<Evaluated, Diagnostic> {
     let program = notation::make_explicit(program)?;
     let mut state = State::new(&program, operands, sizes);
     for (k, statement) in program.statements.iter().enumerate() {
@@ -100,7 +137,8 @@ pub fn evaluate(
         state.tensors.insert(statement.result.tensor, result);
     }
     let results = program.results().into_iter();
-    Ok(results.map(|id| (program.tensors[id].name.clone(), state.tensors[&id].clone())).collect())
+    let named = results.map(|id| (program.tensors[id].name.clone(), state.tensors[&id].clone()));
+    Ok(Evaluated { results: named.collect(), magnitudes: state.magnitudes.into_inner() })
 }
 
 /// How large products and sums on the way to the elements of the only statement may become in any order of their
@@ -121,7 +159,7 @@ pub fn reach(
 }
 
 /// A value as a tensor of a type holds it; an integer that does not fit stays.
-fn stored(datatype: DataType, x: Number) -> Number {
+pub(crate) fn stored(datatype: DataType, x: Number) -> Number {
     match datatype.integers() {
         _ if datatype == DataType::Bool => truth(x.is_true()),
         None => Number::of(x.scalar().stored(datatype)),
@@ -133,13 +171,19 @@ struct State<'p> {
     program: &'p Program,
     tensors: BTreeMap<TensorId, Dense>,
     dims: BTreeMap<IndexVar, u64>,
+    labels: BTreeMap<IndexVar, Vec<f64>>,
     strictness: Strictness,
+    magnitudes: RefCell<BTreeSet<u64>>,
 }
 
 impl<'p> State<'p> {
     fn new(program: &'p Program, operands: &BTreeMap<String, Dense>, sizes: &Sizes) -> State<'p> {
         let (tensors, dims) = (BTreeMap::new(), BTreeMap::new());
-        let mut state = State { program, tensors, dims, strictness: sizes.strictness };
+        let labels = sizes.labels.iter();
+        let labels = labels.filter_map(|(name, all)| Some((program.var(name)?, all.clone())));
+        let (labels, strictness) = (labels.collect(), sizes.strictness);
+        let magnitudes = RefCell::default();
+        let mut state = State { program, tensors, dims, labels, strictness, magnitudes };
         for (name, dense) in operands {
             if let Some(id) = program.tensor(name) {
                 state.tensors.insert(id, dense.clone());
@@ -266,7 +310,10 @@ impl<'p> State<'p> {
                 let at = tensor.place(&place(access, tensor, env));
                 Value { number: tensor.vals[at], presence: tensor.presence[at] }
             }
-            Expr::Index(v) => Value::stored((env[v] as f64).into()),
+            Expr::Index(v) => {
+                let label = self.labels.get(v).and_then(|all| all.get(env[v] as usize));
+                Value::stored(label.copied().unwrap_or(env[v] as f64).into())
+            }
             Expr::Unary(op, a) => {
                 let Value { number, presence } = self.value(a, env);
                 Value { number: unary(*op, number), presence }
@@ -296,11 +343,18 @@ impl<'p> State<'p> {
         env: &mut BTreeMap<IndexVar, u64>,
         total: &mut Value,
     ) {
+        let mut magnitude = if op == ReduceOp::Mul { 1.0 } else { 0.0 };
         self.each(0, vars, env, &mut |env| {
             let Value { number, presence } = self.value(body, env);
+            match op {
+                ReduceOp::Add => magnitude += number.size(),
+                ReduceOp::Mul => magnitude *= number.size(),
+                _ => {}
+            }
             total.number = combine(op, total.number, number);
             total.presence = total.presence.max(presence);
         });
+        self.magnitudes.borrow_mut().insert(magnitude.to_bits());
     }
 }
 

@@ -4,6 +4,7 @@ use tamis::Backend;
 use tamis::processor::{self, Level};
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::generate;
+use tamis_testing::huge::{self, Found};
 use tamis_testing::random::Random;
 
 fn sample(backend: Backend, seeds: std::ops::Range<u64>) {
@@ -44,4 +45,20 @@ fn random_programs_are_right_through_the_c_compiler() {
     } else {
         println!("skipped: no C compiler");
     }
+}
+
+#[test]
+fn random_programs_of_huge_dimensions_are_right() {
+    huge::limit_memory();
+    let mut right = 0;
+    for seed in 0..200_u64 {
+        let mut random = Random::new(seed.wrapping_mul(0x1234_5678_9ABC_DEF1));
+        let Some(program) = huge::drawn(&mut random) else { continue };
+        match huge::check(&program) {
+            Found::Right => right += 1,
+            Found::Invalid | Found::NotRun(_) => {}
+            Found::Wrong(problem) => panic!("seed {seed}: {problem}\n{}", program.case),
+        }
+    }
+    assert!(right > 50, "many draws should be run");
 }

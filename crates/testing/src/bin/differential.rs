@@ -26,6 +26,10 @@
 //! `differential --hostile N [--seed N]` compiles so many programs that ask for much compilation, each to the
 //! imperative form and to machine code, and tells the time that the slowest take.
 //!
+//! `differential --huge N [--seed N]` draws so many programs of dimensions up to 2^62 - 1, runs them in the interpreter and
+//! as machine code, and compares them with the same programs of small dimensions. It tells why programs are not
+//! run that would take long.
+//!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not; with `--on-gpu N`, how many run on a GPU
 //! as a whole where no schedule says how.
@@ -41,6 +45,7 @@
 //! their results with those of one process, bit by bit; some programs say which loop ranks share. `differential --over-mpi N [--seed N]`, started by
 //! `mpiexec`, does so on its processes.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tamis::dist::Communicator;
@@ -50,6 +55,7 @@ use tamis::{Backend, Diagnostic};
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::coverage::{Shares, SharesOnGpu};
+use tamis_testing::huge::{self, Found};
 use tamis_testing::illegal::Draws;
 use tamis_testing::random::Random;
 use tamis_testing::schedules;
@@ -73,6 +79,7 @@ fn main() -> ExitCode {
             "--shares" => report = Some((print_shares as Print, number())),
             "--illegal" => report = Some((print_refused, number())),
             "--hostile" => report = Some((print_hostile, number())),
+            "--huge" => report = Some((print_huge, number())),
             "--texts" => report = Some((print_texts, number())),
             "--distributed" => report = Some((print_distributed, number())),
             "--over-mpi" => report = Some((print_over_mpi, number())),
@@ -312,6 +319,36 @@ fn print_over_mpi(seed: u64, count: u64) -> ExitCode {
         println!("{right} random programs on {ranks} processes as in one");
     }
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs so many programs of huge dimensions, prints the wrong ones, and why others are not run.
+fn print_huge(seed: u64, count: u64) -> ExitCode {
+    huge::limit_memory();
+    let (mut right, mut invalid, mut wrong) = (0, 0, 0);
+    let mut not_run: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for at in seed..seed + count {
+        let Some(program) = huge::drawn(&mut random(at)) else {
+            invalid += 1;
+            continue;
+        };
+        match huge::check(&program) {
+            Found::Right => right += 1,
+            Found::Invalid => invalid += 1,
+            Found::NotRun(why) => not_run.entry(why).or_insert((0, at)).0 += 1,
+            Found::Wrong(problem) => {
+                wrong += 1;
+                println!("seed {at}: {problem}\n{}", program.case);
+                let found = |case: &Case| huge::check(&program.with(case));
+                let small = shrink(&program.case, &|c| matches!(found(c), Found::Wrong(_)));
+                println!("shrunk, {:?}:\n{small}", found(&small));
+            }
+        }
+    }
+    for (why, (count, first)) in not_run {
+        println!("{count} not run, the first is that of seed {first}: {why}");
+    }
+    println!("{right} programs of huge dimensions right, {invalid} draws invalid, {wrong} wrong");
+    if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Prints how many programs run in parts.
