@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! min(a(i), B(i,j), c(i))                min(min(a(i), c(i)), B(i,j))
-//! s = sum(i, sum(j, A(i,j)))             s = sum(i, j, A(i,j))
+//! s = sum(j, sum(i, A(i,j)))             s = sum(i, j, A(i,j))
 //! y(i) = min(j, min(A(i,j), b(j)))       y(i) = min(min(j, A(i,j)), min(j, b(j)))
 //! C(i,k) = sum(j, A(i,j))                t(i) = sum(j, A(i,j));  C(i,k) = t(i)
 //! ```
@@ -42,17 +42,30 @@ fn regroup(e: Expr) -> Expr {
     {
         return grouped(op, terms(&e, op));
     }
-    match e.map_children(&mut regroup) {
-        Expr::Reduce { op, mut vars, body } => match *body {
-            Expr::Reduce { op: inner, vars: more, body }
+    match joined(e) {
+        Expr::Reduce { op, vars, body } => apart(op, vars, regroup(*body)),
+        e => e.map_children(&mut regroup),
+    }
+}
+
+/// Nested reductions of one operator as one, over its variables as its value comes to them.
+fn joined(e: Expr) -> Expr {
+    let Expr::Reduce { op, mut vars, mut body } = e else { return e };
+    loop {
+        match *body {
+            Expr::Reduce { op: inner, vars: more, body: within }
                 if inner == op && disjoint(&vars, &more) =>
             {
                 vars.extend(more);
-                apart(op, vars, *body)
+                body = within;
             }
-            body => apart(op, vars, body),
-        },
-        e => e,
+            other => {
+                let used = other.free_vars();
+                let at = |v: &IndexVar| used.iter().position(|u| u == v).unwrap_or(used.len());
+                vars.sort_by_key(at);
+                return Expr::Reduce { op, vars, body: Box::new(other) };
+            }
+        }
     }
 }
 
@@ -139,6 +152,12 @@ mod tests {
     fn nested_reductions_are_one() {
         check("s = sum(i, sum(j, A(i,j)))", "s = sum(i, j, A(i,j))");
         check("s = max(i, min(j, A(i,j)))", "s = max(i, min(j, A(i,j)))");
+        for text in ["s = sum(j, i, A(i,j))", "s = sum(j, sum(i, A(i,j)))"] {
+            check(text, "s = sum(i, j, A(i,j))");
+        }
+        for text in ["s = min(i, j, min(a(i), b(j)))", "s = min(j, min(i, min(a(i), b(j))))"] {
+            check(text, "s = min(min(i, j, a(i)), min(i, j, b(j)))");
+        }
     }
 
     #[test]
@@ -161,7 +180,7 @@ mod tests {
         );
         check(
             "s = max(i, j, max(max(a(j), b(i)), c(j)))",
-            "s = max(max(i, j, max(a(j), c(j))), max(i, j, b(i)))",
+            "s = max(max(j, i, max(a(j), c(j))), max(j, i, b(i)))",
         );
         check("y(i) = sum(j, A(i,j) + B(j,i) + 1)", "y(i) = sum(j, A(i,j) + B(j,i)) + sum(j, 1)");
     }
