@@ -72,6 +72,12 @@ impl AccessMethods<'_> {
         if copied { AccessMethod::Copied } else { way }
     }
 
+    /// Whether loops come to the elements of an operand, as far as these follow from them.
+    pub(crate) fn is_reached(self, access: &Access, loops: &[IndexVar]) -> bool {
+        let is_plain = self.program.storage(access.tensor).format.is_plain();
+        is_plain && !self.passes_over(access) || self.down(access, loops).is_some()
+    }
+
     /// Whether loops over the levels of a pattern, which decides what is visited, come to its
     /// entries, each once, with these operands beside it.
     pub(crate) fn finds_entries(

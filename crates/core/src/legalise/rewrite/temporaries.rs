@@ -204,10 +204,13 @@ fn listed_where_absent(cx: &Context<'_>, task: &Task) -> Option<Format> {
         .then(|| Format::in_order((0..task.vars.len()).map(kind)))
 }
 
-/// Whether the operands of a reduction can be read in storage order when the loops over
-/// `outer` are around its own.
+/// Whether the operands of a reduction can be read in storage order when the loops over `outer` are around its
+/// own, and without a copy: blocks, slots and diagonals need loops over these.
 fn fits_within(cx: &Context<'_>, reduction: &Expr, outer: &[IndexVar]) -> bool {
     reduction.accesses().iter().all(|access| {
+        if !cx.request.scheduled && !cx.access_methods().is_reached(access, outer) {
+            return false;
+        }
         let mut below_inner = false;
         cx.program.levels(access).into_iter().all(|(level, var)| {
             let is_outer = cx.follows(var, outer);
