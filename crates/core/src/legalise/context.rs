@@ -7,6 +7,7 @@ use crate::legalise::Request;
 use crate::level::LevelKind;
 use crate::notation::{Access, Expr};
 use crate::plan::access::{AccessMethods, Task};
+use std::collections::BTreeMap;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
@@ -23,6 +24,8 @@ pub(super) struct Context<'r> {
     pub(super) request: &'r Request<'r>,
     /// The program under construction.
     pub(super) program: Program,
+    /// About how many entries tensors have that kernels compute, where that is known.
+    pub(super) expected: BTreeMap<TensorId, u64>,
 }
 
 impl Context<'_> {

@@ -36,7 +36,7 @@ use std::ops::{Deref, DerefMut};
 use tamis_ir::algebra::{ReduceOp, Strictness};
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
-use tamis_ir::ids::{IdVec, IndexVar, TensorId};
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
 /// What to compile: a program, how its operands are stored, and what is wanted of its results.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
         width: request.width,
         strictness: request.strictness,
     };
-    let cx = Context { request, program };
+    let cx = Context { request, program, expected: BTreeMap::new() };
     let mut l = Legaliser {
         cx,
         current: BTreeMap::new(),
@@ -186,6 +186,7 @@ impl Legaliser<'_> {
         let name = source.tensors[id].name.clone();
         let result = self.program.declare(&name, storage, Role::Result(id), vars.clone());
         self.program.tensors[result].streamed = self.is_streamed(result);
+        self.expect(result, (&value, compute), &vars);
         self.compute(Task { result, vars, value, compute });
         self.current.insert(id, result);
         Ok(())
@@ -340,8 +341,16 @@ impl Legaliser<'_> {
         }
         let tensor = self.program.declare(name, storage, Role::Temporary, vars.clone());
         self.program.tensors[tensor].streamed = self.is_streamed(tensor);
+        self.expect(tensor, (&value, compute), &vars);
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
         Expr::Access(Access::of(tensor, vars))
+    }
+
+    /// Goes back to what the program was before some temporaries.
+    fn restore(&mut self, before: Program) {
+        let count = before.tensors.len();
+        self.program = before;
+        self.expected.retain(|tensor, _| tensor.index() < count);
     }
 }
 

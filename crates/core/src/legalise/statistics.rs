@@ -4,8 +4,9 @@ use crate::cin::Role;
 use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::{Context, Statistics};
 use crate::level::LevelKind;
-use crate::notation::Access;
-use tamis_ir::ids::{Id, IndexVar};
+use crate::notation::{Access, Expr};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Id, IndexVar, TensorId};
 
 /// A dimension that nobody knows.
 pub(super) const DIMENSION: f64 = 1000.0;
@@ -15,13 +16,71 @@ pub(super) const FAN_OUT: f64 = 16.0;
 const EMPTY_ROWS: u64 = 8;
 
 impl Context<'_> {
-    /// About how many entries an operand has, if that is known; what is computed from operands, about as
-    /// many as that with most.
+    /// About how many entries an operand has, if that is known; what is computed from operands, as many as is
+    /// expected, or about as many as that with most.
     pub(super) fn known_entries(&self, access: &Access) -> Option<u64> {
         match self.program.tensors[access.tensor].role {
             Role::Input(_) => self.input_entries(access),
-            _ => self.request.statistics.entries.values().max().copied(),
+            _ => {
+                let expected = self.expected.get(&access.tensor).copied();
+                expected.or_else(|| self.request.statistics.entries.values().max().copied())
+            }
         }
+    }
+
+    /// Notes how many entries a value has that a kernel computes for all coordinates of variables.
+    pub(super) fn expect(
+        &mut self,
+        tensor: TensorId,
+        (value, compute): (&Expr, DataType),
+        vars: &[IndexVar],
+    ) {
+        let cells = self.cells(vars);
+        if let Some((density, cells)) = self.density(value, compute).zip(cells) {
+            self.expected.insert(tensor, (density * cells).ceil() as u64);
+        }
+    }
+
+    /// What part of the elements of a value have an entry, if that is known: as many as randomly placed entries of
+    /// its operands would give it.
+    pub(super) fn density(&self, value: &Expr, compute: DataType) -> Option<f64> {
+        let sparse = |e: &Expr| e.accesses().into_iter().any(|a| !self.is_full(a));
+        let decides = |side: &Expr| {
+            let own = side.accesses();
+            let absent = |a: &Access| !self.is_full(a) && own.contains(&a);
+            matches!(self.facts(compute).expr_without(value, &absent), Expr::Literal(_))
+        };
+        if !sparse(value) || !decides(value) {
+            return Some(1.0);
+        }
+        let density = |e: &Expr| self.density(e, compute);
+        let of_sum = |d: f64, n: f64| 1.0 - (1.0 - d).powf(n);
+        Some(match value {
+            Expr::Access(a) => {
+                (self.known_entries(a)? as f64 / self.cells(&a.indices)?.max(1.0)).min(1.0)
+            }
+            Expr::Reduce { vars, body, .. } => of_sum(density(body)?, self.cells(vars)?),
+            Expr::Binary(_, a, b) => match (decides(a) && sparse(a), decides(b) && sparse(b)) {
+                (true, true) => density(a)? * density(b)?,
+                (true, false) => density(a)?,
+                (false, true) => density(b)?,
+                (false, false) => self.density_of_any(value, compute)?,
+            },
+            _ => self.density_of_any(value, compute)?,
+        })
+    }
+
+    /// What part of its elements any sparse operand of an operator has.
+    fn density_of_any(&self, value: &Expr, compute: DataType) -> Option<f64> {
+        let mut children = value.children();
+        children.retain(|e| e.accesses().into_iter().any(|a| !self.is_full(a)));
+        let absent = children.into_iter().map(|e| Some(1.0 - self.density(e, compute)?));
+        Some(1.0 - absent.product::<Option<f64>>()?)
+    }
+
+    /// How many elements there are over variables, if that is known.
+    fn cells(&self, vars: &[IndexVar]) -> Option<f64> {
+        vars.iter().map(|v| self.known_dimension(*v).map(|d| d as f64)).product()
     }
 
     /// How many entries an operand of the program has, if that is known.
@@ -97,7 +156,8 @@ impl Context<'_> {
         access: &Access,
         levels: &[(LevelKind, IndexVar)],
     ) -> Option<Vec<f64>> {
-        let values = self.input_entries(access)? as f64;
+        let expected = || self.expected.get(&access.tensor).copied();
+        let values = self.input_entries(access).or_else(expected)? as f64;
         let is_slot = |v: IndexVar| self.program.derived.slots(v).is_some();
         let mut sizes = vec![];
         for &(kind, var) in levels {

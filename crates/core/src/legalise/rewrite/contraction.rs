@@ -145,7 +145,7 @@ impl Legaliser<'_> {
         if is_known || self.program.kernels.last().is_some_and(|kernel| lists_sums(self, kernel)) {
             return Some(temporary);
         }
-        self.program = before;
+        self.restore(before);
         None
     }
 }

@@ -71,7 +71,7 @@ impl Legaliser<'_> {
     fn is_better_split(&mut self, task: &Task) -> bool {
         let before = self.program.clone();
         let becomes_plain = self.plain_product(task).is_some();
-        self.program = before;
+        self.restore(before);
         becomes_plain || splits(self, task) || has_other_loops(self, task)
     }
 
@@ -92,7 +92,7 @@ impl Legaliser<'_> {
         match plain.filter(|plain| pays || splits(self, plain)) {
             Some(plain) => Some(plain.value),
             None => {
-                self.program = before;
+                self.restore(before);
                 None
             }
         }
