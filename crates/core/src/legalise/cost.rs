@@ -179,6 +179,7 @@ impl Estimate<'_> {
                         self.cost += match kind.locates() {
                             true if p.full || p.ordered => 0.0,
                             true => HASH * self.trips,
+                            false if p.branchless => self.segment(access, *k) * self.trips,
                             false => {
                                 let among = self.fan_out(access, *k, var).max(2.0);
                                 SEARCH * among.log2() * self.trips
@@ -190,6 +191,13 @@ impl Estimate<'_> {
                 }
             }
         }
+    }
+
+    /// How many entries of a list have the coordinate of the level above one, among which another is looked for.
+    fn segment(&self, access: &Access, level: usize) -> f64 {
+        let above = level.checked_sub(1).and_then(|k| Some((k, self.level(access, k)?.0)));
+        let entries = |(k, v)| self.fan_out(access, k, v) / self.dimension(v).max(1.0);
+        above.map_or(1.0, entries).max(SEARCH)
     }
 
     /// Reductions that stay inside the value, with loops of their own.

@@ -102,7 +102,7 @@ fn ascending<'a>(cx: &'a Context<'_>, operands: &'a [Access]) -> impl Fn(IndexVa
 fn is_unordered(cx: &Context<'_>, access: &Access, var: IndexVar) -> bool {
     cx.program.levels(access).into_iter().any(|(level, v)| {
         let p = level.kind.properties();
-        v == var && !p.full && !(p.ordered && p.compact)
+        v == var && !p.full && !(p.ordered && (p.compact || level.kind.locates()))
     })
 }
 

@@ -103,8 +103,11 @@ fn candidate_orders(
     if cx.request.scheduled {
         return orders;
     }
-    let listed =
-        orders.iter().all(|order| output_order(cx, task, order, &[]) == OutputOrder::Listed);
+    let is_sorted = |order: &Vec<IndexVar>| {
+        let written = output_order(cx, task, order, &[]);
+        matches!(written, OutputOrder::Listed | OutputOrder::Sorted)
+    };
+    let listed = orders.iter().all(is_sorted);
     let against = |a: &&Access| listed || passes_by(cx, a, accesses) || is_rest_once(cx, a, task);
     let against = accesses.iter().filter(against);
     let mut found = orders;
