@@ -295,7 +295,7 @@ impl Facts<'_> {
 
     /// The constant that an operator gives beside a constant, whatever the other side is: also where
     /// that is not stored, unlike infinity minus something whose fill value is infinity.
-    fn annihilated(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Scalar> {
+    pub fn annihilated(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Scalar> {
         let c = match (a, b) {
             (Expr::Literal(x), _) => self.left_annihilator(op, *x)?,
             (_, Expr::Literal(y)) => self.right_annihilator(op, *y)?,

@@ -4,12 +4,13 @@
 //! A(i,j) * B(i,j)            1 case      both meet
 //! A(i,j) + B(i,j)            3 cases     A alone, B alone, both
 //! A(i,j) * B(i,j) + C(i,j)   3 cases     the product alone, C alone, both
+//! A(i,j) + B(i,j)            1 case      where what is not stored is infinite
 //! ```
 
 use crate::legalise::Context;
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::BinaryOp;
-use tamis_ir::datatype::DataType;
+use tamis_ir::datatype::{DataType, Scalar};
 
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
 /// cases take longer to compile than another pass over the data takes.
@@ -30,29 +31,111 @@ pub(in crate::legalise) fn merges_little(
 /// else joins. An operand counts once per sparse level, since each level's cases hold all
 /// cases of the next.
 pub(in crate::legalise) fn points(cx: &Context<'_>, e: &Expr, compute: DataType) -> usize {
-    let join = |n: usize, m: usize| n.saturating_add(1).saturating_mul(m.saturating_add(1)) - 1;
+    measure(cx, e, compute).0
+}
+
+/// The points of a value, and what it is without operands that list coordinates, if that is a constant.
+fn measure(cx: &Context<'_>, e: &Expr, compute: DataType) -> (usize, Option<Scalar>) {
+    let facts = cx.facts(compute);
     match e {
         Expr::Access(a) => {
             let levels = cx.program.storage(a.tensor).format.levels();
-            levels.iter().filter(|l| !l.kind.properties().full).count()
+            let listing = levels.iter().filter(|l| !l.kind.properties().full).count();
+            (listing, (!cx.is_full(a)).then(|| facts.fill(a.tensor)))
         }
-        Expr::Binary(BinaryOp::Mul, a, b) => {
-            let sides = [&**a, &**b];
-            let [x, y] = sides.map(|side| points(cx, side, compute));
-            // A side without any of which nothing is left has one case.
-            if sides.iter().any(|side| meets(cx, side, compute)) {
-                return x.max(y);
-            }
-            let vanish = sides.iter().all(|side| vanishes(cx, side, compute, &|_| true));
-            if vanish { x.saturating_mul(y) } else { join(x, y) }
+        Expr::Literal(c) => (0, Some(*c)),
+        Expr::Unary(op, a) => {
+            let (points, fill) = measure(cx, a, compute);
+            let of = |c| constant(facts.expr(Expr::Unary(*op, Box::new(Expr::Literal(c)))));
+            (points, fill.and_then(of))
         }
-        Expr::Binary(op, a, b) if cx.facts(compute).decides_first(*op) => {
-            let [x, y] = [a, b].map(|side| points(cx, side, compute));
-            let vanishes = vanishes(cx, a, compute, &|_| true);
-            if vanishes { x.saturating_mul(y.saturating_add(1)) } else { join(x, y) }
+        Expr::Binary(op, a, b) => {
+            let sides = [(&**a, measure(cx, a, compute)), (&**b, measure(cx, b, compute))];
+            let fill = joined_fill(cx, *op, sides.map(|(_, (_, fill))| fill), compute);
+            (joined_points(cx, *op, sides.map(|(e, (n, fill))| (e, n, fill)), compute), fill)
         }
-        _ => e.children().iter().fold(0, |n, child| join(n, points(cx, child, compute))),
+        _ => {
+            let children = e.children().into_iter();
+            let points = children.fold(0, |n, child| join(n, points(cx, child, compute)));
+            (points, constant(facts.expr_without(e, &|a| !cx.is_full(a))))
+        }
     }
+}
+
+/// The points where each side's cases are beside each of the other's, or where that is missing.
+fn join(n: usize, m: usize) -> usize {
+    n.saturating_add(1).saturating_mul(m.saturating_add(1)) - 1
+}
+
+/// The points of an operator, whose sides have so many and are these constants without operands that list.
+fn joined_points(
+    cx: &Context<'_>,
+    op: BinaryOp,
+    sides: [(&Expr, usize, Option<Scalar>); 2],
+    compute: DataType,
+) -> usize {
+    let [(a, x, _), (b, y, _)] = sides;
+    if op == BinaryOp::Mul {
+        // A side without any of which nothing is left has one case.
+        if [a, b].iter().any(|side| meets(cx, side, compute)) {
+            return x.max(y);
+        }
+        let vanish = [a, b].iter().all(|side| vanishes(cx, side, compute, &|_| true));
+        return if vanish { x.saturating_mul(y) } else { join(x, y) };
+    }
+    if cx.facts(compute).decides_first(op) {
+        let vanishes = vanishes(cx, a, compute, &|_| true);
+        return if vanishes { x.saturating_mul(y.saturating_add(1)) } else { join(x, y) };
+    }
+    let decides = decided(cx, op, sides.map(|(_, _, fill)| fill), compute);
+    match (x > 0 && decides[0].is_some(), y > 0 && decides[1].is_some()) {
+        (true, true) => x.saturating_mul(y),
+        (true, false) => x.saturating_mul(y.saturating_add(1)),
+        (false, true) => y.saturating_mul(x.saturating_add(1)),
+        (false, false) => join(x, y),
+    }
+}
+
+/// What each side alone makes of an operator where it is a constant, whatever the other is: infinity beside any term.
+fn decided(
+    cx: &Context<'_>,
+    op: BinaryOp,
+    [a, b]: [Option<Scalar>; 2],
+    compute: DataType,
+) -> [Option<Scalar>; 2] {
+    let facts = cx.facts(compute);
+    let side = |c: Option<Scalar>| c.map_or(Expr::Param(0), Expr::Literal);
+    let alone = |a, b| facts.annihilated(op, &side(a), &side(b));
+    let [left, right] = [alone(a, None), alone(None, b)];
+    // Infinity minus infinity is neither.
+    let is_both = |c: &Scalar| match (a, b) {
+        (Some(a), Some(b)) => folded(cx, op, [a, b], compute).is_some_and(|x| x.same_value(*c)),
+        _ => true,
+    };
+    [left, right].map(|found| found.filter(is_both))
+}
+
+/// What an operator gives of sides that are constants, or of which one alone decides.
+fn joined_fill(
+    cx: &Context<'_>,
+    op: BinaryOp,
+    [a, b]: [Option<Scalar>; 2],
+    compute: DataType,
+) -> Option<Scalar> {
+    match (a, b) {
+        (Some(a), Some(b)) => folded(cx, op, [a, b], compute),
+        _ => decided(cx, op, [a, b], compute).into_iter().flatten().next(),
+    }
+}
+
+/// What an operator gives of constants.
+fn folded(cx: &Context<'_>, op: BinaryOp, sides: [Scalar; 2], compute: DataType) -> Option<Scalar> {
+    let [a, b] = sides.map(|c| Box::new(Expr::Literal(c)));
+    constant(cx.facts(compute).expr(Expr::Binary(op, a, b)))
+}
+
+fn constant(e: Expr) -> Option<Scalar> {
+    if let Expr::Literal(c) = e { Some(c) } else { None }
 }
 
 /// Whether a factor is zero without any one of the operands that list coordinates.

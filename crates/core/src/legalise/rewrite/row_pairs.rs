@@ -14,7 +14,7 @@
 
 use super::row_workspaces::has_reduction;
 use super::temporaries::replaced;
-use crate::legalise::rewrite::merge_size::{points, vanishes};
+use crate::legalise::rewrite::merge_size::points;
 use crate::legalise::{Context, Legaliser};
 use crate::notation::{Access, Expr};
 use tamis_ir::datatype::DataType;
@@ -90,8 +90,13 @@ fn is_worth_all(cx: &Context<'_>, part: &Expr, value: &Expr, compute: DataType) 
     let mut around = Some(value).filter(|e| *e != part);
     while let Some(e) = around {
         let accesses = e.accesses();
-        let decides =
-            |a: &&&Access| !own.contains(a) && vanishes(cx, e, compute, &|operand| operand == **a);
+        let is_nothing = |e: &Expr, a: &Access| {
+            let left = cx.facts(compute).expr_without(e, &|operand| operand == a);
+            matches!(left, Expr::Literal(_))
+        };
+        let decides = |a: &&&Access| {
+            !cx.is_full(a) && is_nothing(e, a) && !(own.contains(a) && is_nothing(part, a))
+        };
         // What is computed may have few entries.
         let is_few = |a: &&Access| match (walked, cx.input_entries(a)) {
             (Some(walked), Some(needed)) => walked > needed.saturating_mul(FEW_DECIDED),
