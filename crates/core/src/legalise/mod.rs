@@ -102,6 +102,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
         cx,
         current: BTreeMap::new(),
         plain: BTreeMap::new(),
+        made: vec![],
         overflow: Overflow::Wraps,
     };
     let results = explicit.results();
@@ -127,7 +128,19 @@ struct Legaliser<'r> {
     current: BTreeMap<TensorId, TensorId>,
     /// Copies of tensors whose levels are their modes.
     plain: BTreeMap<TensorId, TensorId>,
+    /// The temporaries, which are computed once for all their uses.
+    made: Vec<(Made, TensorId)>,
     /// What becomes of integers of the statement at hand that leave 64 bits.
+    overflow: Overflow,
+}
+
+/// What a temporary holds.
+#[derive(Clone, PartialEq)]
+struct Made {
+    value: Expr,
+    vars: Vec<IndexVar>,
+    storage: Storage,
+    compute: DataType,
     overflow: Overflow,
 }
 
@@ -339,10 +352,18 @@ impl Legaliser<'_> {
         if let Some(format) = format {
             storage.format = format;
         }
+        let made = Made { value, vars, storage, compute, overflow: self.overflow };
+        if let Some((_, tensor)) = self.made.iter().find(|(known, _)| *known == made) {
+            return Expr::Access(Access::of(*tensor, made.vars));
+        }
+        let Made { value, vars, storage, .. } = made.clone();
         let tensor = self.program.declare(name, storage, Role::Temporary, vars.clone());
         self.program.tensors[tensor].streamed = self.is_streamed(tensor);
         self.expect(tensor, (&value, compute), &vars);
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
+        if !self.request.scheduled {
+            self.made.push((made, tensor));
+        }
         Expr::Access(Access::of(tensor, vars))
     }
 
@@ -350,6 +371,7 @@ impl Legaliser<'_> {
     fn restore(&mut self, before: Program) {
         let count = before.tensors.len();
         self.program = before;
+        self.made.retain(|(_, tensor)| tensor.index() < count);
         self.expected.retain(|tensor, _| tensor.index() < count);
     }
 }

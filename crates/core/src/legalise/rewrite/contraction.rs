@@ -142,7 +142,9 @@ impl Legaliser<'_> {
             false => masked(self, &sum, &kept, task.compute),
         };
         let temporary = self.temporary("t", masked, kept, sum, task.compute);
-        if is_known || self.program.kernels.last().is_some_and(|kernel| lists_sums(self, kernel)) {
+        let Expr::Access(Access { tensor, .. }) = temporary else { return None };
+        let own = self.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
+        if is_known || own.is_some_and(|kernel| lists_sums(self, kernel)) {
             return Some(temporary);
         }
         self.restore(before);

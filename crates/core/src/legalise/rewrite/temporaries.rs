@@ -33,11 +33,20 @@ enum Zeros {
     Multiplied,
 }
 
+impl Zeros {
+    /// What becomes of the zeros of an expression's operands, where this becomes of its own.
+    fn within(self, e: &Expr) -> Zeros {
+        match e {
+            Expr::Binary(op, ..) if op.zero_rule() != ZeroRule::Neither => Zeros::Multiplied,
+            _ => self,
+        }
+    }
+}
+
 /// A part of a value that may be computed beforehand.
 struct Part {
     value: Expr,
     vars: Vec<IndexVar>,
-    zeros: Zeros,
 }
 
 /// Whether a value's operands are to meet in one merge.
@@ -97,26 +106,33 @@ impl Legaliser<'_> {
         self.temporary("t", None, used, reduction, compute)
     }
 
-    /// Replaces parts of a value until no merge has too many lattice points. Where already two
-    /// operands have them, which are of many levels each, two meet at a time.
+    /// Replaces parts of a value until no merge has too many lattice points, first those that it repeats. Where
+    /// already two operands have them, which are of many levels each, two meet at a time.
     fn narrow(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
         let mut value = value;
         while !merges_little(self, &value, compute) {
             let few: Fits<'_> = &|cx, e| merges_little(cx, e, compute);
             let two: Fits<'_> = &|cx, e| cx.listing(e) == 2;
             let mut parts = vec![];
-            find_parts(self, &value, order, (compute, few, Zeros::Added), &mut parts);
-            if parts.is_empty() && self.listing(&value) > 2 {
-                find_parts(self, &value, order, (compute, two, Zeros::Added), &mut parts);
+            let is_repeated: Fits<'_> = &|_, e| uses(&value, e) > 1;
+            find_parts(self, &value, order, (compute, is_repeated), &mut parts);
+            if parts.is_empty() {
+                find_parts(self, &value, order, (compute, few), &mut parts);
             }
-            // The first of the smallest, however the operands were written.
-            let size = |part: &Part| self.trips_over(&part.vars);
+            if parts.is_empty() && self.listing(&value) > 2 {
+                find_parts(self, &value, order, (compute, two), &mut parts);
+            }
+            // The first of those with the fewest entries, however the operands were written.
+            let size = |part: &Part| {
+                let density = self.density(&part.value, compute).unwrap_or(1.0);
+                density * self.trips_over(&part.vars)
+            };
             let Some(part) = parts.into_iter().min_by(|a, b| size(a).total_cmp(&size(b))) else {
                 break;
             };
-            let format = match part.zeros {
-                Zeros::Added => None,
-                Zeros::Multiplied => with_presence(self, &part.value, &part.vars, compute),
+            let format = match is_multiplied(&value, &part.value, Zeros::Added) {
+                false => None,
+                true => with_presence(self, &part.value, &part.vars, compute),
             };
             let temporary = self.temporary("t", format, part.vars, part.value.clone(), compute);
             value = replaced(value, &part.value, &temporary);
@@ -226,7 +242,7 @@ fn find_parts(
     cx: &Context<'_>,
     e: &Expr,
     order: &[IndexVar],
-    (compute, fits, zeros): (DataType, Fits<'_>, Zeros),
+    (compute, fits): (DataType, Fits<'_>),
     found: &mut Vec<Part>,
 ) {
     let is_one = points(cx, e, compute) <= 1 && cx.listing(e) <= MAX_OPERANDS / 2;
@@ -236,19 +252,15 @@ fn find_parts(
     let free = e.free_vars();
     if fits(cx, e) && free.iter().all(|v| order.contains(v)) {
         let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
-        found.push(Part { value: e.clone(), vars, zeros });
+        found.push(Part { value: e.clone(), vars });
         return;
     }
-    let zeros = match e {
-        Expr::Binary(op, ..) if op.zero_rule() != ZeroRule::Neither => Zeros::Multiplied,
-        _ => zeros,
-    };
     let mut inner = order.to_vec();
     if let Expr::Reduce { vars, .. } = e {
         inner.extend(vars);
     }
     for child in e.children() {
-        find_parts(cx, child, &inner, (compute, fits, zeros), found);
+        find_parts(cx, child, &inner, (compute, fits), found);
     }
 }
 
@@ -292,14 +304,25 @@ fn reduces_innermost(cx: &Context<'_>, task: &Task) -> bool {
     !revisits && reduced.iter().filter(|&&r| r).count() == inner
 }
 
-/// A value with the first use of a part replaced.
+/// A value with every use of a part replaced.
 pub(super) fn replaced(e: Expr, part: &Expr, by: &Expr) -> Expr {
-    fn go(e: Expr, part: &Expr, by: &Expr, done: &mut bool) -> Expr {
-        if !*done && e == *part {
-            *done = true;
-            return by.clone();
-        }
-        e.map_children(&mut |child| go(child, part, by, done))
+    match e == *part {
+        true => by.clone(),
+        false => e.map_children(&mut |child| replaced(child, part, by)),
     }
-    go(e, part, by, &mut false)
+}
+
+/// How often a part stands in a value.
+fn uses(e: &Expr, part: &Expr) -> usize {
+    let within = || e.children().into_iter().map(|child| uses(child, part)).sum();
+    if e == part { 1 } else { within() }
+}
+
+/// Whether some use of a part is multiplied or divided.
+fn is_multiplied(e: &Expr, part: &Expr, zeros: Zeros) -> bool {
+    if e == part {
+        return matches!(zeros, Zeros::Multiplied);
+    }
+    let zeros = zeros.within(e);
+    e.children().into_iter().any(|child| is_multiplied(child, part, zeros))
 }
