@@ -56,6 +56,11 @@ impl Functions {
         &self.program
     }
 
+    /// A tensor that is known so far.
+    pub fn value(&self, tensor: TensorId) -> Option<&Tensor> {
+        self.values.get(tensor.index())?.as_deref()
+    }
+
     /// One function per kernel, as the interpreter runs it.
     pub fn compiled(&self) -> &[Lowered] {
         &self.compiled

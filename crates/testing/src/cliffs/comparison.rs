@@ -12,6 +12,7 @@ use std::fmt;
 use tamis::{Diagnostic, Strictness, Tensor};
 use tamis_core::cin::{Kernel, Program, Role};
 use tamis_core::notation::Expr;
+use tamis_ir::ids::TensorId;
 use tamis_ir::ir::Stmt;
 
 /// How many times as much one of a pair may take as the other.
@@ -34,7 +35,7 @@ pub struct Taken {
     pub bytes: u64,
     /// Bytes of the operands and results.
     pub given: u64,
-    /// Entries of the copies of operands in other orders or formats.
+    /// Entries of the copies of operands in other orders or formats, or the positions that are walked for them.
     pub copied: u64,
     /// Entries of what is sorted before it is assembled.
     pub sorted: u64,
@@ -49,6 +50,8 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
     let mut taken = Taken { given: functions.values().map(bytes).sum(), ..Taken::default() };
     let (mut kept, last_reads) = (0, program.last_reads());
     for (k, lowered) in functions.compiled().to_vec().iter().enumerate() {
+        let source = copied(&program, &program.kernels[k]);
+        let walked = source.and_then(|t| functions.value(t)).map_or(0, |t| t.vals().len() as u64);
         let run = functions.run(k, lowered)?;
         let counts = run.counts;
         taken.iterations += counts.iterations;
@@ -56,7 +59,7 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
         let kernel = &program.kernels[k];
         let target = &program.tensors[kernel.result];
         let entries = run.tensor.vals().len() as u64;
-        taken.copied += if is_copy(&program, kernel) { entries } else { 0 };
+        taken.copied += if source.is_some() { entries.max(walked) } else { 0 };
         // A list has a value for each entry of an operand that is reduced.
         let listed = functions.values().map(|t| t.vals().len() as u64).max().unwrap_or(0);
         taken.sorted += if sorts(&lowered.function.body) { entries.max(listed) } else { 0 };
@@ -77,14 +80,19 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
     Ok(taken)
 }
 
-/// Whether a kernel copies an operand into a temporary.
-fn is_copy(program: &Program, kernel: &Kernel) -> bool {
+/// The operand that a kernel copies into a temporary, if it does.
+fn copied(program: &Program, kernel: &Kernel) -> Option<TensorId> {
     let mut all = program.tensors[kernel.result].role == Role::Temporary;
+    let mut operand = None;
     kernel.body.for_each_assign(&mut |_, _, rhs| {
         let is_operand = |t| matches!(program.tensors[t].role, Role::Input(_));
-        all &= matches!(rhs, Expr::Access(a) if is_operand(a.tensor));
+        operand = match rhs {
+            Expr::Access(a) if is_operand(a.tensor) => Some(a.tensor),
+            _ => None,
+        };
+        all &= operand.is_some();
     });
-    all
+    operand.filter(|_| all)
 }
 
 fn sorts(block: &[Stmt]) -> bool {

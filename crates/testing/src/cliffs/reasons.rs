@@ -28,11 +28,13 @@ pub struct Reason {
 /// All reasons.
 pub const REASONS: &[Reason] = &[
     Reason {
-        why: "a statement of its own stores all of its result, also what the next one does not need",
+        why: "a statement of its own stores all of its result, also what the next one does not need, in an \
+              order for which operands may be copied",
         entries: |pair| match pair.transformation {
             Transformation::SplitStatement if pair.taken[1].steps > pair.taken[0].steps => {
                 let own = pair.taken[1].results.iter().filter(|(name, _)| name == "T");
-                own.map(|(_, t)| t.vals().len() as f64).sum()
+                let stored: f64 = own.map(|(_, t)| t.vals().len() as f64).sum();
+                stored + pair.taken[1].copied as f64
             }
             _ => 0.0,
         },
@@ -78,6 +80,24 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
+        why: "a statement of its own stores products of operands that share no variable, which the next one \
+              would take one after the other, and combines each of them with all that it has",
+        entries: |pair| match pair.transformation {
+            Transformation::SplitStatement if is_outer_product(&pair.other) => {
+                let own = pair.taken[1].results.iter().find(|(name, _)| name == "T");
+                own.map_or(0.0, |(_, t)| t.vals().len() as f64 * repeats(&pair.other))
+            }
+            _ => 0.0,
+        },
+    },
+    Reason {
+        why: "a grid of blocks has a position for each block, with or without entries",
+        entries: |pair| match pair.transformation {
+            Transformation::Reformat => changed(pair).map(positions).fold(0.0, f64::max),
+            _ => 0.0,
+        },
+    },
+    Reason {
         why: "a product with a sum is computed as it is written: multiplied out, terms may need fewer loops \
               each, or repeat a factor for each term",
         entries: |pair| match pair.transformation {
@@ -98,10 +118,13 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "a factor without the variable of a sum is taken out of it only where all operands are stored \
-              by plain levels, of whole modes",
+        why: "a factor without a variable of a sum is taken out of it only where all operands are stored \
+              by plain levels, of whole modes: an empty sum times infinity would be no number",
         entries: |pair| match pair.transformation {
-            Transformation::Reformat | Transformation::SliceWhole | Transformation::Double
+            Transformation::Reformat
+            | Transformation::SliceWhole
+            | Transformation::SplitStatement
+            | Transformation::Double
                 if has_factor(&pair.case) && (!is_plain(&pair.case) || !is_plain(&pair.other)) =>
             {
                 elements(&pair.case)
@@ -111,13 +134,18 @@ pub const REASONS: &[Reason] = &[
     },
     Reason {
         why: "of operands whose merge has many cases some meet in temporaries, and which depends on how they \
-              are joined",
+              are joined and how many levels list coordinates",
         entries: |pair| {
             use Transformation::{
                 AddNegative, Commute, NestReductions, Reassociate, SplitStatement,
             };
             let joins = [AddNegative, Commute, NestReductions, Reassociate, SplitStatement];
-            match joins.contains(&pair.transformation) && listing(&pair.case) >= MANY_LISTS {
+            let lists = |case: &Case| case.operands.iter().map(listed_levels).sum::<usize>();
+            let differs = match pair.transformation {
+                Transformation::Reformat => lists(&pair.case) != lists(&pair.other),
+                other => joins.contains(&other),
+            };
+            match differs && listing(&pair.case) >= MANY_LISTS {
                 true => elements(&pair.case),
                 false => 0.0,
             }
@@ -185,13 +213,69 @@ fn subtracts(case: &Case) -> bool {
     })
 }
 
-/// Whether a product is summed that has a factor without a variable of the sum.
-fn has_factor(case: &Case) -> bool {
-    fn lacks(e: &Expr, vars: &[IndexVar]) -> bool {
-        match e {
-            Expr::Binary(BinaryOp::Mul, a, b) => lacks(a, vars) || lacks(b, vars),
-            e => !e.free_vars().iter().any(|v| vars.contains(v)),
+/// The statement of its own, which runs first, and the variables of `T`.
+fn own_statement(case: &Case) -> Option<(Expr, Vec<IndexVar>)> {
+    let program = notation::parse(&case.text).ok()?;
+    let first = program.statements.into_iter().next()?;
+    Some((first.value, first.result.indices))
+}
+
+/// Whether no operand of the statement of its own has all its variables.
+fn is_outer_product(case: &Case) -> bool {
+    let Some((value, vars)) = own_statement(case) else { return false };
+    let has_all = |e: &Expr| vars.iter().all(|v| e.free_vars().contains(v));
+    let mut operands = vec![];
+    value.walk(&mut |e| {
+        if matches!(e, Expr::Access(_)) {
+            operands.push(has_all(e));
         }
+    });
+    !operands.contains(&true)
+}
+
+/// How many combinations there are of the variables that `T` lacks.
+fn repeats(case: &Case) -> f64 {
+    let Ok(program) = notation::parse(&case.text) else { return 1.0 };
+    let Some((_, vars)) = own_statement(case) else { return 1.0 };
+    let lacked = program.vars.enumerate().filter(|(v, _)| !vars.contains(v));
+    lacked.filter_map(|(_, v)| case.dims.get(&v.name)).map(|&d| d as f64).product()
+}
+
+/// How many positions the levels of an operand have.
+fn positions(operand: &Operand) -> f64 {
+    let levels = |t: &tamis::Tensor| t.levels().iter().flat_map(|l| &l.pos).map(|p| p.len()).sum();
+    operand.tensor().map_or(0.0, |t| {
+        let n: usize = levels(&t);
+        n as f64
+    })
+}
+
+/// Whether a product is summed of which some factors share no variable of the sum with the others.
+fn has_factor(case: &Case) -> bool {
+    fn factors(e: &Expr, vars: &[IndexVar], found: &mut Vec<Vec<IndexVar>>) {
+        match e {
+            Expr::Binary(BinaryOp::Mul, a, b) => {
+                factors(a, vars, found);
+                factors(b, vars, found);
+            }
+            e => {
+                let free = e.free_vars();
+                found.push(vars.iter().copied().filter(|v| free.contains(v)).collect());
+            }
+        }
+    }
+    fn lacks(e: &Expr, vars: &[IndexVar]) -> bool {
+        let mut found = vec![];
+        factors(e, vars, &mut found);
+        // The first factor with a variable, and all that are connected with it.
+        let mut met = found.iter().find(|own| !own.is_empty()).cloned().unwrap_or_default();
+        for _ in 0..found.len() {
+            let meets = |own: &&Vec<IndexVar>| own.iter().any(|v| met.contains(v));
+            met.extend(found.iter().filter(meets).flatten().copied().collect::<Vec<_>>());
+            met.sort();
+            met.dedup();
+        }
+        found.iter().any(|own| !own.iter().any(|v| met.contains(v)))
     }
     any(case, &|e| match e {
         Expr::Reduce { op: ReduceOp::Add, vars, body } => {
@@ -218,6 +302,13 @@ fn is_plain(case: &Case) -> bool {
     };
     case.operands.iter().all(is_basic)
         && !any(case, &|e| matches!(e, Expr::Access(access) if access.is_sliced()))
+}
+
+/// How many levels of an operand list coordinates.
+fn listed_levels(operand: &Operand) -> usize {
+    let spec = format::parse(&operand.format, Some(operand.dims.len()));
+    let lists = |l: &&format::LevelSpec| !l.kind.properties().full;
+    spec.map_or(0, |spec| spec.format.levels().iter().filter(lists).count())
 }
 
 /// How many uses of operands there are that list coordinates.
