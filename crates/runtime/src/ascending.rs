@@ -155,16 +155,11 @@ fn ranks_of<T: Coordinate>(list: &[T], ranks: &mut [u32]) -> bool {
     if list.len() > COUNTED_UP_TO || span > i32::MAX as u64 {
         return false;
     }
-    let (mut keys, mut less) = ([0i32; COUNTED_UP_TO], [0i32; COUNTED_UP_TO]);
-    for (key, &c) in keys.iter_mut().zip(list) {
-        *key = c.above(least) as i32;
-    }
-    counted(&keys, list.len(), &mut less);
+    let Some([_, less]) = above_and_ranks::<T, COUNTED_UP_TO>(list, least) else { return false };
     for (rank, &less) in ranks.iter_mut().zip(&less) {
         *rank = less as u32;
     }
-    let sum: usize = ranks.iter().map(|&rank| rank as usize).sum();
-    sum == list.len() * (list.len() - 1) / 2
+    true
 }
 
 /// The ranks of distinct coordinates as bits; no, if one is repeated.
@@ -226,20 +221,31 @@ pub(crate) fn with_room<T: Copy + Default, R>(
 /// Sorts a list of distinct coordinates within 31 bits of the least by how many are less than each; a list
 /// that repeats one stays as it is, and the answer is no.
 fn by_counting<T: Coordinate>(list: &mut [T], least: T) -> bool {
-    let (mut keys, mut places) = ([0; COUNTED_UP_TO], [0; COUNTED_UP_TO]);
-    for (key, &c) in keys.iter_mut().zip(list.iter()) {
-        *key = c.above(least) as i32;
-    }
-    let len = list.len();
-    counted(&keys, len, &mut places);
-    let sum: i32 = places[..len].iter().sum();
-    if sum as usize != len * (len - 1) / 2 {
+    let Some([above, ranks]) = above_and_ranks::<T, COUNTED_UP_TO>(list, least) else {
         return false;
-    }
-    for (&key, &place) in keys[..len].iter().zip(&places) {
-        list[place as usize] = least.plus(key as u64);
+    };
+    for (&above, &rank) in above[..list.len()].iter().zip(&ranks) {
+        list[rank as usize] = least.plus(above as u64);
     }
     true
+}
+
+/// How far some coordinates within 31 bits of the least are above it, and how many of them are less than each, if they
+/// are distinct.
+#[inline(always)]
+fn above_and_ranks<T: Coordinate, const ROOM: usize>(
+    list: &[T],
+    least: T,
+) -> Option<[[i32; ROOM]; 2]> {
+    let (mut above, mut ranks) = ([0; ROOM], [0; ROOM]);
+    for (above, &c) in above.iter_mut().zip(list) {
+        *above = c.above(least) as i32;
+    }
+    let len = list.len();
+    counted(&above, len, &mut ranks);
+    // Equal coordinates have equal ranks, of which the sum is less.
+    let sum: i32 = ranks[..len].iter().sum();
+    (sum as usize == len * (len - 1) / 2).then_some([above, ranks])
 }
 
 /// Sorts a few distinct coordinates with what lies beside each, and says whether they are in order then: where they
@@ -272,20 +278,12 @@ fn pairs_by_counting<K: Coordinate, V: Copy + Default, const ROOM: usize>(
     if most.above(least) > i32::MAX as u64 {
         return false;
     }
-    let (mut above, mut places) = ([0; ROOM], [0; ROOM]);
-    for (above, &key) in above.iter_mut().zip(&*keys) {
-        *above = key.above(least) as i32;
-    }
-    counted(&above, len, &mut places);
-    let sum: i32 = places[..len].iter().sum();
-    if sum as usize != len * (len - 1) / 2 {
-        return false;
-    }
+    let Some([above, ranks]) = above_and_ranks::<K, ROOM>(keys, least) else { return false };
     let mut old = [V::default(); ROOM];
     old[..len].copy_from_slice(with);
-    for ((&above, &old), &place) in above[..len].iter().zip(&old).zip(&places) {
-        keys[place as usize] = least.plus(above as u64);
-        with[place as usize] = old;
+    for ((&above, &old), &rank) in above[..len].iter().zip(&old).zip(&ranks) {
+        keys[rank as usize] = least.plus(above as u64);
+        with[rank as usize] = old;
     }
     true
 }

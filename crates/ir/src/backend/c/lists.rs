@@ -10,6 +10,9 @@
 
 /// The definition of a word.
 pub(super) fn helper(word: &str) -> Option<String> {
+    if word == "tamis_ranks" {
+        return Some(RANKS.to_owned());
+    }
     let pairs = word.strip_prefix("tamis_sort_pairs_").and_then(|types| types.split_once('_'));
     if let Some((bits, beside)) = pairs {
         return Some(PAIRS.replace("BITS", bits).replace("BESIDE", beside));
@@ -33,6 +36,23 @@ pub(super) fn sort_pairs(
         "tamis_sort_pairs_{bits}_{beside}({key} + ({lo}), {with} + ({lo}), ({hi}) - ({lo}))"
     ))
 }
+
+const RANKS: &str = "\
+/* How many keys are less than each; 0 if one is repeated. There is room for a multiple of 16 of both. */
+static inline int tamis_ranks(int32_t *key, int64_t n, int32_t *rank) {
+  const int64_t blocks = (n + 15) / 16;
+  for (int64_t k = n; k < blocks * 16; k++) key[k] = 0;
+  for (int64_t b = 0; b < blocks; b++) {
+    int32_t of[16], less[16] = {0};
+    for (int k = 0; k < 16; k++) of[k] = key[b * 16 + k];
+    for (int64_t j = 0; j < n; j++)
+      for (int k = 0; k < 16; k++) less[k] += of[k] > key[j];
+    for (int k = 0; k < 16; k++) rank[b * 16 + k] = less[k];
+  }
+  int64_t sum = 0;
+  for (int64_t k = 0; k < n; k++) sum += rank[k];
+  return sum == n * (n - 1) / 2;
+}";
 
 const SORT: &str = "\
 /* Sorts a list of coordinates; 1 without memory. */
@@ -58,19 +78,8 @@ static __attribute__((noinline, unused)) int tamis_sort_list_BITS(uintBITS_t *li
   }
   if (n <= 96 && !dense && span <= INT32_MAX) {
     int32_t key[96], rank[96];
-    const int64_t blocks = (n + 15) / 16;
     for (int64_t k = 0; k < n; k++) key[k] = (int32_t)(list[k] - least);
-    for (int64_t k = n; k < blocks * 16; k++) key[k] = 0;
-    for (int64_t b = 0; b < blocks; b++) {
-      int32_t of[16], less[16] = {0};
-      for (int k = 0; k < 16; k++) of[k] = key[b * 16 + k];
-      for (int64_t j = 0; j < n; j++)
-        for (int k = 0; k < 16; k++) less[k] += of[k] > key[j];
-      for (int k = 0; k < 16; k++) rank[b * 16 + k] = less[k];
-    }
-    int64_t sum = 0;
-    for (int64_t k = 0; k < n; k++) sum += rank[k];
-    if (sum == n * (n - 1) / 2) {
+    if (tamis_ranks(key, n, rank)) {
       for (int64_t k = 0; k < n; k++) list[rank[k]] = (uintBITS_t)(least + (uintBITS_t)key[k]);
       return 0;
     }
@@ -129,19 +138,8 @@ static __attribute__((noinline, unused)) int tamis_sort_pairs_BITS_BESIDE(intBIT
   if ((uint64_t)most - (uint64_t)least > INT32_MAX) return 1;
   int32_t above[64], rank[64];
   BESIDE old[64];
-  const int64_t blocks = (n + 15) / 16;
   for (int64_t k = 0; k < n; k++) above[k] = (int32_t)(key[k] - least);
-  for (int64_t k = n; k < blocks * 16; k++) above[k] = 0;
-  for (int64_t b = 0; b < blocks; b++) {
-    int32_t of[16], less[16] = {0};
-    for (int k = 0; k < 16; k++) of[k] = above[b * 16 + k];
-    for (int64_t j = 0; j < n; j++)
-      for (int k = 0; k < 16; k++) less[k] += of[k] > above[j];
-    for (int k = 0; k < 16; k++) rank[b * 16 + k] = less[k];
-  }
-  int64_t sum = 0;
-  for (int64_t k = 0; k < n; k++) sum += rank[k];
-  if (sum != n * (n - 1) / 2) return 1;
+  if (!tamis_ranks(above, n, rank)) return 1;
   for (int64_t k = 0; k < n; k++) old[k] = with[k];
   for (int64_t k = 0; k < n; k++) {
     key[rank[k]] = (intBITS_t)(least + above[k]);
