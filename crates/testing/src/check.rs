@@ -73,10 +73,7 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
 
 fn attempt_kernels(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     let program = tamis::notation::parse(&case.text)?;
-    // A variable used only as a value reads as a scalar that has no value.
-    let results = program.results();
-    let has_value = |name: &str| case.operands.iter().any(|o| o.name == name);
-    if program.tensors.enumerate().any(|(id, t)| !results.contains(&id) && !has_value(&t.name)) {
+    if lacks_values(case, &program) {
         return Ok(Outcome::Invalid);
     }
     let tensors = case.tensors()?;
@@ -130,6 +127,13 @@ fn attempt_kernels(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic>
     }
     let kinds = on_threads(3, || kinds::check(&kernel, &operands, &results, &expected))?;
     Ok(kinds.map_or(Outcome::Right, Outcome::Wrong))
+}
+
+/// Whether a program reads what is no operand: a variable used only as a value reads as a scalar that has none.
+pub(crate) fn lacks_values(case: &Case, program: &Program) -> bool {
+    let results = program.results();
+    let has_value = |name: &str| case.operands.iter().any(|o| o.name == name);
+    program.tensors.enumerate().any(|(id, t)| !results.contains(&id) && !has_value(&t.name))
 }
 
 /// What is wrong with the program as one function, if something is. It runs as a whole, since parts may store an

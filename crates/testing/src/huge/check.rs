@@ -4,7 +4,9 @@ use super::Huge;
 use super::embedding::{Embedding, Gaps, Side};
 use crate::carried_out;
 use crate::case::Case;
-use crate::check::{self, invalid, is_inexact, keeps_promises, on_threads, refused_schedule};
+use crate::check::{
+    self, invalid, is_inexact, keeps_promises, lacks_values, on_threads, refused_schedule,
+};
 use crate::functions::Functions;
 use crate::number::Number;
 use crate::reference::{self, Dense, Evaluated, Sizes};
@@ -61,9 +63,7 @@ pub fn limit_memory() {
 
 fn attempt(case: &Case, embedding: &Embedding) -> Result<Found, Diagnostic> {
     let program = tamis::notation::parse(&case.text)?;
-    let results = program.results();
-    let has_value = |name: &str| case.operands.iter().any(|o| o.name == name);
-    if program.tensors.enumerate().any(|(id, t)| !results.contains(&id) && !has_value(&t.name)) {
+    if lacks_values(case, &program) {
         return Ok(Found::Invalid);
     }
     let tensors = case.tensors()?;
