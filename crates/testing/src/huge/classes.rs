@@ -1,4 +1,4 @@
-//! Which modes and index variables have one dimension: those that whole modes share.
+//! Modes and index variables in classes, each of one dimension. A variable that indexes whole modes is in their class.
 //!
 //! ```text
 //! R(i) = A(i,j) * x(j[2:6])     {i, R 0, A 0}  {j, A 1}  {x 0}; j counts 4 coordinates of x

@@ -106,8 +106,8 @@ impl Legaliser<'_> {
         self.temporary("t", None, used, reduction, compute)
     }
 
-    /// Replaces parts of a value until no merge has too many lattice points, first those that it repeats. Where
-    /// already two operands have them, which are of many levels each, two meet at a time.
+    /// Computes parts of a value in temporaries until no merge has too many lattice points. Parts that stand in the
+    /// value more than once go first. If two operands of many levels are already too many, each temporary joins two.
     fn narrow(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
         let mut value = value;
         while !merges_little(self, &value, compute) {
