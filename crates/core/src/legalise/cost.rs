@@ -21,7 +21,7 @@ use tamis_ir::ids::IndexVar;
 /// Diagonals of a matrix that is stored by them.
 const DIAGONALS: f64 = 8.0;
 /// A step of a binary search.
-const SEARCH: f64 = 3.0;
+const SEARCH: f64 = 6.0;
 /// A look into a hash map.
 const HASH: f64 = 10.0;
 /// Adding an entry to a dense workspace.
