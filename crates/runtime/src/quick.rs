@@ -33,7 +33,9 @@ pub(crate) fn positions(format: &Format, dims: &[u64], levels: &[LevelData]) -> 
             ([], None, None) if is_full(header) && !matches!(spec.map, LevelMap::Slot(_)) => {
                 positions.checked_mul(header.size)?
             }
-            ([Part::Pos, Part::Crd], Some(pos), Some(crd)) if is_open(format, k) => {
+            ([Part::Pos, Part::Crd], Some(pos), Some(crd))
+                if header.properties.compact && is_open(format, k) =>
+            {
                 segments(header, positions, pos, crd)?
             }
             _ => return None,

@@ -10,6 +10,7 @@
 //! [`LevelFormat::positions`]: tamis_core::level::LevelFormat::positions
 //! [`LevelFormat::length`]: tamis_core::level::LevelFormat::length
 
+use std::collections::BTreeMap;
 use tamis_core::format::{Format, LevelMap, Storage};
 use tamis_core::level::{Crd, Insert, LevelView, Numbers, Part, Query};
 use tamis_ir::datatype::{DataType, Scalar};
@@ -29,7 +30,11 @@ pub fn footprint(list: &Coordinates, storage: &Storage) -> Option<u64> {
     let headers = format.headers(list.dims(), &slots);
     let (mut parents, mut bytes) = (1u64, 0u64);
     for (k, (spec, header)) in format.levels().iter().zip(headers).enumerate() {
-        let pos = Always(counts[k].nodes as i64);
+        let end = match spec.insert_edges() {
+            Some(_) => counts[k].nodes.saturating_add(parents),
+            None => counts[k].nodes,
+        };
+        let pos = Always(end as i64);
         let width = Always(counts[k].width as i64);
         let crd: Crd<&dyn Numbers> = Crd { array: &pos, stride: 1, offset: 0 };
         let mask: Option<&dyn Numbers> = Some(&pos);
@@ -67,7 +72,8 @@ impl Numbers for Always {
 /// What entries make of one level.
 #[derive(Clone, Copy, Default)]
 struct Count {
-    /// Different coordinates up to the level, or to the end of its chain.
+    /// Different coordinates up to the level, or to the end of its chain; where each parent has a width, how far the
+    /// widths of all go beyond one position each.
     nodes: u64,
     /// The width, of levels that have one.
     width: u64,
@@ -77,6 +83,9 @@ fn counts(list: &Coordinates, format: &Format) -> Option<Vec<Count>> {
     let keys = Keys::of(list, format)?;
     let levels = format.levels();
     let count = |k: usize| -> Option<Count> {
+        if let (Some(insert), Some(_)) = (levels[k].kind.insert(), levels[k].insert_edges()) {
+            return Some(Count { nodes: keys.beyond_one_each(k, insert)?, width: 0 });
+        }
         let end = (k + 1..levels.len()).take_while(|&l| format.chain_head(l) <= k).last();
         let nodes = keys.nodes(end.unwrap_or(k));
         let insert = levels[k].kind.insert();
@@ -161,12 +170,27 @@ impl Keys {
         self.keys.chunk_by(|&a, &b| self.prefix(a, k) == self.prefix(b, k)).count() as u64
     }
 
+    /// How many children each parent has that has any.
+    fn children(&self, k: usize) -> impl Iterator<Item = u64> {
+        let families = self.keys.chunk_by(move |&a, &b| self.parent(a, k) == self.parent(b, k));
+        families.map(move |family| {
+            family.chunk_by(|&a, &b| self.prefix(a, k) == self.prefix(b, k)).count() as u64
+        })
+    }
+
     fn most_children(&self, k: usize) -> u64 {
-        let families = self.keys.chunk_by(|&a, &b| self.parent(a, k) == self.parent(b, k));
-        let children = |family: &[u128]| {
-            family.chunk_by(|&a, &b| self.prefix(a, k) == self.prefix(b, k)).count()
-        };
-        families.map(children).max().unwrap_or(0) as u64
+        self.children(k).max().unwrap_or(0)
+    }
+
+    /// The widths of all parents that have children, less one for each.
+    fn beyond_one_each(&self, k: usize, insert: &dyn Insert) -> Option<u64> {
+        let mut widths = BTreeMap::new();
+        self.children(k).try_fold(0u64, |sum, children| {
+            let known = widths.get(&children).copied();
+            let width = known.or_else(|| width(insert, children))?;
+            widths.insert(children, width);
+            Some(sum.saturating_add(width.saturating_sub(1)))
+        })
     }
 
     fn widest_span(&self, k: usize) -> u64 {

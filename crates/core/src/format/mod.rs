@@ -22,7 +22,7 @@ pub use parse::parse;
 pub(crate) use parse::parse_of_workspace;
 pub use walk::Walk;
 
-use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part, Property, Scratch};
+use crate::level::{COMPRESSED, Crd, DENSE, InsertEdges, LevelKind, Part, Property, Scratch};
 use std::sync::Arc;
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -55,6 +55,11 @@ impl LevelSpec {
     pub fn has(&self, part: Part) -> bool {
         let slots = part == Part::Width && matches!(self.map, LevelMap::Slot(_));
         slots || self.kind.parts().contains(&part)
+    }
+
+    /// The level functions of a level whose parents each have a width of their own.
+    pub fn insert_edges(&self) -> Option<&'static dyn InsertEdges> {
+        self.kind.format().insert()?.edges()
     }
 }
 
@@ -159,7 +164,8 @@ impl Format {
 
     /// Whether every coordinate has a position before anything is stored.
     pub fn is_placed(&self) -> bool {
-        self.levels.iter().all(|l| l.kind.locates() && !l.has(Part::Width))
+        let is_sized = |l: &LevelSpec| l.has(Part::Pos) || l.has(Part::Width);
+        self.levels.iter().all(|l| l.kind.locates() && !is_sized(l))
     }
 
     /// Whether the levels store the modes as they are, in order and each coordinate once, so that

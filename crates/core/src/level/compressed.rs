@@ -72,21 +72,7 @@ impl LevelFormat for Compressed {
     }
 
     fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
-        let pos = level.pos.ok_or("the positions are missing")?;
-        if pos.len() as u64 != parents.saturating_add(1) {
-            return Err(format!("pos has {} entries for {parents} parents", pos.len()));
-        }
-        if pos.at(0) != 0 {
-            return Err(format!("pos starts at {}, not 0", pos.at(0)));
-        }
-        if let Some(k) = (1..pos.len()).find(|&k| pos.at(k) < pos.at(k - 1)) {
-            return Err(format!("pos descends at entry {k}"));
-        }
-        let (end, stored) = (level.pos(parents), level.coordinates());
-        match end == stored {
-            true => Ok(()),
-            false => Err(format!("pos ends at {end}, crd has {stored} entries")),
-        }
+        check_segments(level, parents)
     }
 
     fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
@@ -94,6 +80,25 @@ impl LevelFormat for Compressed {
             Part::Pos => parents.saturating_add(1),
             _ => level.pos(parents),
         }
+    }
+}
+
+/// The segments of the parents follow each other, and are all there is.
+pub(super) fn check_segments(level: &LevelView<'_>, parents: u64) -> Result<(), String> {
+    let pos = level.pos.ok_or("the positions are missing")?;
+    if pos.len() as u64 != parents.saturating_add(1) {
+        return Err(format!("pos has {} entries for {parents} parents", pos.len()));
+    }
+    if pos.at(0) != 0 {
+        return Err(format!("pos starts at {}, not 0", pos.at(0)));
+    }
+    if let Some(k) = (1..pos.len()).find(|&k| pos.at(k) < pos.at(k - 1)) {
+        return Err(format!("pos descends at entry {k}"));
+    }
+    let (end, stored) = (level.pos(parents), level.coordinates());
+    match end == stored {
+        true => Ok(()),
+        false => Err(format!("pos ends at {end}, crd has {stored} entries")),
     }
 }
 

@@ -1,19 +1,20 @@
-//! The hashed level: each parent has a hash map of as many buckets as all others, a power of two.
-//! A coordinate, counted from the least one, is in the bucket of its lowest bits, or in the next
+//! The hashed level: each parent has a hash map of its own, whose buckets are a power of two and more than its
+//! coordinates. A coordinate, counted from the least one, is in the bucket of its lowest bits, or in the next
 //! one that was free; -1 marks an empty bucket.
 //!
 //! ```text
-//! width     4
-//! parent    0            1
-//! crd       4 1 -1 0     -1 5 2 -1        0 found its bucket taken by 4, and so on to the last
+//! parent    0              1        2
+//! pos       0              4        5             9
+//! crd       4 1 -1 0       -1       -1 5 2 -1       0 found its bucket taken by 4, and so on to the last
 //! ```
 
 use super::{
-    Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
+    Bounds, Insert, InsertEdges, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names,
+    Part, Properties, compressed,
 };
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, mul};
+use tamis_ir::ir::build::{add, all, assign, binary, eq, for_loop, int, load, lt, mul, store, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties =
@@ -32,7 +33,7 @@ impl LevelFormat for Hashed {
     }
 
     fn parts(&self) -> &'static [Part] {
-        &[Part::Crd, Part::Width]
+        &[Part::Pos, Part::Crd]
     }
 
     fn summary(&self) -> &'static str {
@@ -44,8 +45,8 @@ impl LevelFormat for Hashed {
     }
 
     fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
-        let lo = mul(parent.clone(), level.width());
-        Some(Bounds { lo, hi: mul(add(parent, int(1)), level.width()) })
+        let (lo, hi) = table(level, parent);
+        Some(Bounds { lo, hi })
     }
 
     fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
@@ -58,7 +59,7 @@ impl LevelFormat for Hashed {
         true
     }
 
-    /// Goes from bucket to bucket; a table always has an empty one.
+    /// Goes from bucket to bucket; a hash map always has an empty one.
     fn locate(
         &self,
         level: &LevelArrays,
@@ -69,15 +70,16 @@ impl LevelFormat for Hashed {
         let coordinate = level.from_least(coordinate);
         let (bucket, p) = (names.index("bucket"), names.index("p"));
         let stored = || level.coordinate(Expr::Var(p));
-        let base = mul(parent, level.width());
-        let at = |bucket: Expr| assign(p, add(base.clone(), bucket));
-        let next = binary(BinaryOp::Mod, add(Expr::Var(bucket), int(1)), level.width());
+        let (begin, end) = table(level, parent);
+        let width = sub(end, begin.clone());
+        let at = |bucket: Expr| assign(p, add(begin.clone(), bucket));
+        let next = binary(BinaryOp::Mod, add(Expr::Var(bucket), int(1)), width.clone());
         let elsewhere = all([
             binary(BinaryOp::Ne, stored(), coordinate.clone()),
             binary(BinaryOp::Ne, stored(), int(-1)),
         ]);
         let stmts = vec![
-            assign(bucket, binary(BinaryOp::Mod, coordinate.clone(), level.width())),
+            assign(bucket, binary(BinaryOp::Mod, coordinate.clone(), width)),
             at(Expr::Var(bucket)),
             Stmt::While {
                 cond: elsewhere,
@@ -89,7 +91,7 @@ impl LevelFormat for Hashed {
     }
 
     fn size(&self, level: &LevelArrays, parents: Expr) -> Option<Expr> {
-        Some(mul(parents, level.width()))
+        Some(load(level.pos(), parents))
     }
 
     fn insert(&self) -> Option<&dyn Insert> {
@@ -97,7 +99,7 @@ impl LevelFormat for Hashed {
     }
 
     fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
-        parents.saturating_mul(level.width())
+        level.pos(parents)
     }
 
     fn children(
@@ -107,8 +109,7 @@ impl LevelFormat for Hashed {
         _: (i64, i64),
         visit: &mut dyn FnMut(u64, i64),
     ) {
-        let width = level.width();
-        for p in parent * width..(parent + 1) * width {
+        for p in level.pos(parent)..level.pos(parent + 1) {
             let c = level.coordinate(p);
             if c != -1 {
                 visit(p, c + level.header.least);
@@ -117,27 +118,31 @@ impl LevelFormat for Hashed {
     }
 
     fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
-        let widths = level.width.ok_or("the width is missing")?;
-        if widths.len() != 1 || widths.at(0) < 1 || !(widths.at(0) as u64).is_power_of_two() {
-            return Err("the width is not one power of two".to_owned());
-        }
-        let (width, stored) = (level.width(), level.coordinates());
-        if parents.checked_mul(width) != Some(stored) {
-            return Err(format!("crd has {stored} entries for {parents} tables of {width}"));
-        }
-        (0..parents).try_for_each(|parent| check_table(level, parent * width, width))
+        compressed::check_segments(level, parents)?;
+        (0..parents).try_for_each(|parent| {
+            let begin = level.pos(parent);
+            check_table(level, begin, level.pos(parent + 1) - begin)
+        })
     }
 
     fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
         match part {
-            Part::Width => 1,
-            _ => parents.saturating_mul(level.width()),
+            Part::Pos => parents.saturating_add(1),
+            _ => level.pos(parents),
         }
     }
 }
 
+/// Where the hash map of a parent begins, and where it ends.
+fn table(level: &LevelArrays, parent: Expr) -> (Expr, Expr) {
+    (load(level.pos(), parent.clone()), load(level.pos(), add(parent, int(1))))
+}
+
 /// Every coordinate is found on the way from its bucket on, and every search ends.
 fn check_table(level: &LevelView<'_>, base: u64, width: u64) -> Result<(), String> {
+    if !width.is_power_of_two() {
+        return Err(format!("a hash table has {width} buckets, which is not a power of two"));
+    }
     if !(0..width).any(|b| level.coordinate(base + b) == -1) {
         return Err("a hash table has no empty bucket, so searches would not end".to_owned());
     }
@@ -183,10 +188,48 @@ impl Insert for Hashed {
         vec![level.set_coordinate(position, level.from_least(coordinate))]
     }
 
+    fn edges(&self) -> Option<&dyn InsertEdges> {
+        Some(self)
+    }
+
     /// Twice the children, as a power of two, so that a bucket stays empty.
     fn insert_width(&self, children: Expr, width: Var) -> Option<Vec<Stmt>> {
         let narrow = lt(Expr::Var(width), mul(children, int(2)));
         let wider = assign(width, mul(Expr::Var(width), int(2)));
         Some(vec![assign(width, int(1)), Stmt::While { cond: narrow, body: vec![wider] }])
+    }
+}
+
+impl InsertEdges for Hashed {
+    /// A hash map without coordinates has one bucket.
+    fn edges_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt> {
+        let (lo, hi) = (add(lo, int(1)), add(hi, int(1)));
+        let room = Stmt::Reserve { array: level.pos(), len: hi.clone() };
+        vec![room, Stmt::Fill { array: level.pos(), lo, hi, value: int(1) }]
+    }
+
+    fn insert_edges(&self, level: &LevelArrays, parent: Expr, width: Expr) -> Vec<Stmt> {
+        vec![store(level.pos(), add(parent, int(1)), width)]
+    }
+
+    fn edges_finalize(
+        &self,
+        level: &LevelArrays,
+        parents: Expr,
+        scratch: Var,
+        total: Var,
+        check: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let behind = add(Expr::Var(scratch), int(1));
+        let sum = add(Expr::Var(total), load(level.pos(), behind.clone()));
+        let mut body = vec![assign(total, sum)];
+        body.extend(check);
+        body.push(store(level.pos(), behind, Expr::Var(total)));
+        vec![
+            assign(total, int(0)),
+            Stmt::Reserve { array: level.pos(), len: add(parents.clone(), int(1)) },
+            store(level.pos(), int(0), int(0)),
+            for_loop(scratch, int(0), parents, body),
+        ]
     }
 }

@@ -303,6 +303,32 @@ pub trait Insert {
         let _ = (most, width);
         None
     }
+
+    /// The level functions of levels whose parents each have a width of their own: that of the number of its
+    /// children.
+    fn edges(&self) -> Option<&dyn InsertEdges> {
+        None
+    }
+}
+
+/// Level functions that tell each parent's positions, before coordinates are inserted there.
+pub trait InsertEdges {
+    /// `edges_init(lo_{k-1}, hi_{k-1})`: parents `lo..hi` follow all others, each as wide as one without children.
+    fn edges_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
+
+    /// `insert_edges(p_{k-1}, w)`: the parent has so many positions.
+    fn insert_edges(&self, level: &LevelArrays, parent: Expr, width: Expr) -> Vec<Stmt>;
+
+    /// `edges_finalize(sz_{k-1}) -> sz_k`: all parents have their positions; `total` becomes the number of these,
+    /// with `check` run whenever it has grown, and `scratch` is a free loop variable.
+    fn edges_finalize(
+        &self,
+        level: &LevelArrays,
+        parents: Expr,
+        scratch: Var,
+        total: Var,
+        check: Vec<Stmt>,
+    ) -> Vec<Stmt>;
 }
 
 /// Level functions of workspaces, which are written in any order, read, and emptied, many

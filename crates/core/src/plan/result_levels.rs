@@ -2,7 +2,7 @@
 
 use super::Assembler;
 use crate::format::{Format, LevelMap};
-use crate::level::{Append, Count, LevelKind};
+use crate::level::{Append, Count, InsertEdges, LevelKind};
 
 /// The levels of the format of a result.
 #[derive(Clone, Copy)]
@@ -61,6 +61,15 @@ impl ResultLevels<'_> {
             Assembler::Place | Assembler::Insert(_) => None,
         }
         .expect("the plan asked whether the level counts")
+    }
+
+    /// What gives the parents of a level positions of their own.
+    pub(crate) fn edges_of(self, k: usize) -> &'static dyn InsertEdges {
+        match self.assembler(k) {
+            Assembler::Insert(insert) => insert.edges(),
+            Assembler::Place | Assembler::Append(_) => None,
+        }
+        .expect("the level's parents have positions of their own")
     }
 
     /// The levels whose entries two phases count, the first one below levels where all have a position.

@@ -131,8 +131,9 @@ pub(super) fn in_two_passes(format: &Format, arrival: Arrivals<'_>) -> Option<Re
             Arrival::Unordered => Rest::CountFillSort,
         });
     }
-    let wide: Vec<usize> = (0..=last).filter(|&k| levels[k].has(Part::Width)).collect();
     let Assembler::Insert(insert) = Assembler::of(format, last) else { return None };
+    let has_width = |k: usize| levels[k].has(Part::Width) || levels[k].insert_edges().is_some();
+    let wide: Vec<usize> = (0..=last).filter(|&k| has_width(k)).collect();
     let [wide] = wide[..] else { return None };
     let others = (0..last).filter(|k| !above.contains(k));
     let is_slot = matches!(levels[wide].map, LevelMap::Slot(_));

@@ -228,14 +228,21 @@ fn hash_maps() {
     let dok = Valid {
         format: "dok",
         dims: &[2, 9],
-        arrays: &[(2, Part::Width, &[4]), (2, Part::Crd, &[4, 1, 8, -1, -1, -1, 2, -1])],
+        arrays: &[(2, Part::Pos, &[0, 4, 8]), (2, Part::Crd, &[4, 1, 8, -1, -1, -1, 2, -1])],
         vals: 8,
     };
     dok.check(&[
-        ((2, Part::Width, &[3]), "level 2: the width is not one power of two"),
-        ((2, Part::Width, &[0]), "level 2: the width is not one power of two"),
-        ((2, Part::Width, &[4, 4]), "level 2: the width is not one power of two"),
-        ((2, Part::Width, &[8]), "level 2: crd has 8 entries for 2 tables of 8"),
+        (
+            (2, Part::Pos, &[0, 3, 8]),
+            "level 2: a hash table has 3 buckets, which is not a power of two",
+        ),
+        (
+            (2, Part::Pos, &[0, 0, 8]),
+            "level 2: a hash table has 0 buckets, which is not a power of two",
+        ),
+        ((2, Part::Pos, &[0, 4]), "level 2: pos has 2 entries for 2 parents"),
+        ((2, Part::Pos, &[0, 8, 4]), "level 2: pos descends at entry 2"),
+        ((2, Part::Pos, &[0, 8, 16]), "level 2: pos ends at 16, crd has 8 entries"),
         (
             (2, Part::Crd, &[4, 1, 8, 3, -1, -1, 2, -1]),
             "level 2: a hash table has no empty bucket, so searches would not end",
@@ -280,7 +287,7 @@ fn arrays_that_are_missing_or_of_another_type() {
         Valid { format, dims, arrays, vals: 0 }.message(dims, &[], 0)
     };
     assert_eq!(message("csr", &[0, 1]), "level 2 is compressed, which needs a pos array");
-    assert_eq!(message("dok", &[0, 1]), "level 2 is hashed, which needs a crd array");
+    assert_eq!(message("dok", &[0, 1]), "level 2 is hashed, which needs a pos array");
     assert_eq!(message("bitmap", &[0, 1]), "level 2 is bitmap, which needs a mask array");
     assert_eq!(message("ell", &[0, 1]), "level 1 is dense, which needs a width array");
     let storage = parse("csr", Some(2)).expect("a format").resolve(DataType::F64).expect("types");

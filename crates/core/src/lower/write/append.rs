@@ -139,6 +139,8 @@ fn append_coordinate(
 pub(in crate::lower) struct LevelWriter {
     /// For each appended level, the variable with its next free position. Levels that form a chain share that of the first.
     next: BTreeMap<usize, Var>,
+    /// The level above which coordinates are inserted to find how many positions its parents need, while that is done.
+    pub(super) measured: Option<usize>,
 }
 
 /// The rows of the result that a part of the outermost loop computes alone, where it is not all of it.
@@ -228,6 +230,10 @@ impl LevelWriter {
         let mut is_block = false;
         for k in first..arrays.levels.len() {
             let (level, kind) = (&arrays.levels[k], cx.levels().kind(k));
+            if self.measured == Some(k) {
+                stmts.extend(cx.levels().edges_of(k).edges_init(level, lo, hi));
+                return stmts;
+            }
             let size = |parents: Expr| kind.size(level, parents);
             let assembler = cx.levels().assembler(k);
             if let Assembler::Append(append) = assembler {

@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! ell from csr       for .. counts of i;  the most are the slots;  for .. next slot of i = coordinate and value
-//! dok from csr       for .. counts of i;  the most give the maps their width;  for .. inserted
+//! dok from csr       for .. counts of i;  each gives a map its width;  for .. inserted
 //! ```
 //!
 //! (The thesis, section 3.4: what a level has to know before anything is inserted.)
 
 use super::Writing;
-use super::pack_buffer::width;
+use super::pack_buffer::{edges, width};
 use crate::level::Part;
 use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::Value;
 use crate::lower::write::Pass;
+use crate::lower::write::append::LevelWriter;
 use crate::lower::{Code, Lowerer};
 use crate::plan::{Node, is_placed};
 use tamis_ir::algebra::BinaryOp;
@@ -27,7 +28,9 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn inserted(&mut self, body: &Node, scope: Scope) -> Code {
         let cx = &mut self.cx;
         let levels = cx.program.storage(cx.kernel.result).format.levels();
-        let wide = levels.iter().position(|l| l.has(Part::Width));
+        let has_width =
+            |l: &crate::format::LevelSpec| l.has(Part::Width) || l.insert_edges().is_some();
+        let wide = levels.iter().position(has_width);
         let wide = wide.expect("a result whose entries are counted to be inserted has a width");
         let name = format!("{}_counts", cx.program.tensors[cx.kernel.result].name);
         let counts = cx.local(&name, DataType::I64);
@@ -41,14 +44,24 @@ impl Lowerer<'_> {
         let size = grouping(cx).into_iter().map(|k| arrays.levels[k].size.clone());
         let size = size.fold(int(1), mul);
         let none = ir::Stmt::Fill { array: counts, lo: int(0), hi: size.clone(), value: int(0) };
-        let (g, most) = (cx.temp("g"), cx.temp("most"));
-        let more = binary(BinaryOp::Max, Expr::Var(most), load(counts, Expr::Var(g)));
+        let g = cx.temp("g");
+        let count = load(counts, Expr::Var(g));
         let mut stmts = vec![ir::Stmt::Reserve { array: counts, len: size.clone() }, none.clone()];
         stmts.extend(look.stmts);
-        stmts.push(assign(most, int(0)));
-        stmts.push(for_loop(g, int(0), size, vec![assign(most, more)]));
-        stmts.extend(width(cx, wide, Expr::Var(most)));
-        stmts.extend(cx.levels().is_slot(wide).then_some(none));
+        if levels[wide].insert_edges().is_some() {
+            let own = edges(cx, wide, Expr::Var(g), count);
+            let each = |_: &mut Symbols<'_>, _: &mut LevelWriter| {
+                vec![for_loop(g, int(0), size.clone(), own.clone())]
+            };
+            stmts.extend(self.writing.levels.measured(cx, wide, &mut { each }));
+        } else {
+            let most = cx.temp("most");
+            let more = binary(BinaryOp::Max, Expr::Var(most), count);
+            stmts.push(assign(most, int(0)));
+            stmts.push(for_loop(g, int(0), size, vec![assign(most, more)]));
+            stmts.extend(width(cx, wide, Expr::Var(most)));
+            stmts.extend(cx.levels().is_slot(wide).then_some(none));
+        }
         stmts.extend(self.opened_root());
         stmts.extend(fill.stmts);
         Code { stmts, covers: false }

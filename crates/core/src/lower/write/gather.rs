@@ -48,14 +48,14 @@ impl Lowerer<'_> {
             return Code::nothing();
         }
         if body.stmts.is_empty() {
-            let widths = widths_of_nothing(&mut self.cx);
+            let widths = widths_of_nothing(&mut self.cx, &mut self.writing.levels);
             return Code { stmts: [widths, self.opened_root()].concat(), covers: false };
         }
         let stage = self.stage(first);
         let mut stmts = vec![assign(stage.count, int(0))];
         stmts.extend(body.stmts);
         stmts.push(stage.sorted());
-        stmts.extend(stage.widths(&mut self.cx));
+        stmts.extend(stage.widths(&mut self.cx, &mut self.writing.levels));
         if first == 0 {
             stmts.extend(self.opened_root());
         }

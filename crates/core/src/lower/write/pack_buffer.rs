@@ -1,7 +1,7 @@
 //! From a sorted list to the levels of the result.
 //!
 //! What a level has to know before it is assembled is asked of the list (attribute queries): the
-//! entries of the longest row for the slots of ELL, the children of the fullest parent for a hash
+//! entries of the longest row for the slots of ELL, the children of each parent for its hash
 //! map, the span of the widest parent for a band.
 
 use crate::level::{Part, Query};
@@ -18,16 +18,27 @@ use tamis_ir::ir::build::{
 use tamis_ir::ir::{self, Expr, Status};
 
 impl CooBuffer {
-    /// Gives the levels that have a width theirs.
-    pub(in crate::lower) fn widths(&self, cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
+    /// Gives the levels that have a width theirs, and the parents of levels where each has its own.
+    pub(in crate::lower) fn widths(
+        &self,
+        cx: &mut Symbols<'_>,
+        writer: &mut LevelWriter,
+    ) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
         let levels = cx.program.storage(cx.kernel.result).format.levels();
-        for k in (self.first..levels.len()).filter(|&k| levels[k].has(Part::Width)) {
-            let most = match cx.levels().is_slot(k) {
-                true => self.numbered(cx, k, &mut stmts),
-                false => self.answered(cx, k, &mut stmts),
-            };
-            stmts.extend(width(cx, k, Expr::Var(most)));
+        for (k, level) in levels.iter().enumerate().skip(self.first) {
+            if level.insert_edges().is_some() {
+                let all = (int(0), Expr::Var(self.count));
+                stmts.extend(writer.measured(cx, k, &mut |cx, writer| {
+                    self.unstage(cx, writer, self.first, int(0), all.clone())
+                }));
+            } else if level.has(Part::Width) {
+                let most = match cx.levels().is_slot(k) {
+                    true => self.numbered(cx, k, &mut stmts),
+                    false => self.answered(cx, k, &mut stmts),
+                };
+                stmts.extend(width(cx, k, Expr::Var(most)));
+            }
         }
         stmts
     }
@@ -147,6 +158,9 @@ impl CooBuffer {
         parent: Expr,
         (lo, hi): (Expr, Expr),
     ) -> Vec<ir::Stmt> {
+        if levels.is_measured(k) {
+            return self.own_width(cx, k, parent, (lo, hi));
+        }
         let depth = cx.levels().len();
         let last = (k + 1..depth).take_while(|&l| cx.levels().head(l) <= k).last().unwrap_or(k);
         let (q, end) = (cx.temp("q"), cx.temp(&format!("q{}_end", last + 1)));
@@ -174,6 +188,28 @@ impl CooBuffer {
         stmts
     }
 
+    /// The width of a parent by its children among the entries `lo..hi`, which are all below it.
+    fn own_width(
+        &self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+        parent: Expr,
+        (lo, hi): (Expr, Expr),
+    ) -> Vec<ir::Stmt> {
+        let (q, children) = (cx.temp("q"), cx.temp("children"));
+        let first = eq(Expr::Var(q), lo.clone());
+        let differs = Expr::Unary(UnaryOp::Not, Box::new(same_before(self, &[k], q)));
+        let counted = || assign(children, add(Expr::Var(children), int(1)));
+        let each = ir::Stmt::If {
+            cond: first,
+            then: vec![counted()],
+            otherwise: vec![when(differs, vec![counted()])],
+        };
+        let mut stmts = vec![assign(children, int(0)), for_loop(q, lo, hi, vec![each])];
+        stmts.extend(edges(cx, k, parent, Expr::Var(children)));
+        stmts
+    }
+
     /// Combines the values of one run of equal coordinates and stores the result.
     fn run(&self, cx: &mut Symbols<'_>, position: Expr, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
         let Some(op) = self.op else {
@@ -195,10 +231,32 @@ impl CooBuffer {
 }
 
 /// The same for a result without entries.
-pub(in crate::lower) fn widths_of_nothing(cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
+pub(in crate::lower) fn widths_of_nothing(
+    cx: &mut Symbols<'_>,
+    writer: &mut LevelWriter,
+) -> Vec<ir::Stmt> {
     let levels = cx.program.storage(cx.kernel.result).format.levels();
-    let with_width = (0..levels.len()).filter(|&k| levels[k].has(Part::Width));
-    with_width.flat_map(|k| width(cx, k, int(0))).collect()
+    let of_level = |k: usize| match levels[k].insert_edges() {
+        Some(_) => writer.measured(cx, k, &mut |_, _| vec![]),
+        None if levels[k].has(Part::Width) => width(cx, k, int(0)),
+        None => vec![],
+    };
+    (0..levels.len()).flat_map(of_level).collect()
+}
+
+/// Gives a parent of a level the positions that so many children need.
+pub(in crate::lower) fn edges(
+    cx: &mut Symbols<'_>,
+    k: usize,
+    parent: Expr,
+    children: Expr,
+) -> Vec<ir::Stmt> {
+    let Assembler::Insert(insert) = cx.levels().assembler(k) else { return vec![] };
+    let wide = cx.temp("width");
+    let mut stmts = insert.insert_width(children, wide).unwrap_or_default();
+    let level = &cx.result().levels[k];
+    stmts.extend(cx.levels().edges_of(k).insert_edges(level, parent, Expr::Var(wide)));
+    stmts
 }
 
 /// Sets the width of a level from the answer.
@@ -219,6 +277,42 @@ pub(in crate::lower) fn width(cx: &mut Symbols<'_>, k: usize, most: Expr) -> Vec
 }
 
 impl LevelWriter {
+    /// Gives each parent of a level its positions: `entries` inserts what is above, and tells how many each needs.
+    pub(in crate::lower) fn measured(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+        entries: &mut dyn FnMut(&mut Symbols<'_>, &mut LevelWriter) -> Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        self.measured = Some(k);
+        let mut stmts = self.open_root(cx, None);
+        stmts.extend(entries(cx, self));
+        self.measured = None;
+        let (parents, level) = (self.positions_above(cx, k), cx.result().levels[k].clone());
+        let (p, total) = (cx.temp("p"), cx.temp("total"));
+        let fits = level.pos.map_or(vec![], |pos| cx.check_position(pos, Expr::Var(total)));
+        let edges = cx.levels().edges_of(k);
+        stmts.extend(edges.edges_finalize(&level, parents, p, total, fits));
+        stmts
+    }
+
+    /// Whether what is above a level is inserted to find how many positions its parents need.
+    pub(in crate::lower) fn is_measured(&self, k: usize) -> bool {
+        self.measured == Some(k)
+    }
+
+    /// How many positions the levels above a level have.
+    fn positions_above(&mut self, cx: &mut Symbols<'_>, k: usize) -> Expr {
+        let arrays = cx.result();
+        (0..k).fold(int(1), |count, above| match cx.levels().assembler(above) {
+            Assembler::Append(_) => Expr::Var(self.next(cx, above)),
+            Assembler::Place | Assembler::Insert(_) => {
+                let size = cx.levels().kind(above).size(&arrays.levels[above], count);
+                size.expect("a level without append has a size")
+            }
+        })
+    }
+
     /// The position of coordinates of the levels `k..=last` below a parent, and what has to be
     /// done there after everything below.
     pub(in crate::lower) fn entered(
