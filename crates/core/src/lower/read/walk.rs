@@ -6,8 +6,9 @@ use crate::level::Bounds;
 use crate::lower::{Code, Lowerer};
 use crate::plan::Case;
 use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{DataType, Register};
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, assign, binary, int, lt, when};
+use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, lt, store, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
@@ -29,7 +30,11 @@ impl LoopEmitter<'_> {
             true => it.position,
             false => lowerer.cx.temp_of(it.position, "_rest"),
         };
-        let Code { stmts: body, covers } = self.visit(lowerer, point, it, position);
+        let is_filtered = self.is_filtered(lowerer, it);
+        let Code { stmts: body, covers } = match is_filtered {
+            true => self.visit_found(lowerer, point, it, position),
+            false => self.visit(lowerer, point, it, position),
+        };
         if fresh && it.kind.properties().branchless && it.parent.end.is_none() {
             let first = vec![assign(position, it.parent.position.clone())];
             return Code { stmts: [first, body].concat(), covers };
@@ -45,8 +50,57 @@ impl LoopEmitter<'_> {
                 (Expr::Var(it.position), Expr::Var(it.end(&mut lowerer.cx)))
             }
         };
-        stmts.extend(self.positions(lowerer, it, position, Bounds { lo, hi }, body));
+        let range = Bounds { lo, hi };
+        stmts.extend(match is_filtered {
+            true => self.filtered(lowerer, it, position, range, body),
+            false => self.positions(lowerer, it, position, range, body),
+        });
         Code { stmts, covers: covers && !it.is_clipped() }
+    }
+
+    /// Whether the positions that have a coordinate are listed before: a test of each, as of the buckets of a hash map, is
+    /// a branch that processors cannot predict. Loops for which a schedule has a unit of its own test.
+    fn is_filtered(&self, lowerer: &Lowerer<'_>, it: &Iterator) -> bool {
+        let (p, kernel) = (it.kind.properties(), lowerer.cx.kernel);
+        let is_scattered = it.kind.locates() && !p.compact && !p.ordered;
+        is_scattered && !kernel.is_for_gpu() && !kernel.tags.contains_key(&self.plan.own)
+    }
+
+    /// A loop over those positions that have a coordinate, which are listed before without a branch:
+    ///
+    /// ```text
+    /// n = 0
+    /// for p in lo..hi
+    ///   found[n] = p;  n = n + (p has a coordinate)
+    /// for q in 0..n
+    ///   p = found[q]; ..
+    /// ```
+    fn filtered(
+        &self,
+        lowerer: &mut Lowerer<'_>,
+        it: &Iterator,
+        p: Var,
+        Bounds { lo, hi }: Bounds,
+        body: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let cx = &mut lowerer.cx;
+        let name = format!("{}{}_found", cx.program.tensors[it.access.tensor].name, it.level + 1);
+        let listed = cx.local(&name, DataType::I64);
+        let [n, q] = ["_n", "_q"].map(|suffix| cx.temp_of(p, suffix));
+        let is_found = it.labelled(p).found.expect("a level whose positions are filtered tells");
+        let list = vec![
+            store(listed, Expr::Var(n), Expr::Var(p)),
+            assign(n, add(Expr::Var(n), Expr::Convert(Register::I64, Box::new(is_found)))),
+        ];
+        let most = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+        let mut stmts = vec![
+            Stmt::Reserve { array: listed, len: most },
+            assign(n, int(0)),
+            for_loop(p, lo, hi, list),
+        ];
+        let each = [vec![assign(p, load(listed, Expr::Var(q)))], body].concat();
+        stmts.extend(lowerer.counted_loop(self.plan.own, q, (int(0), Expr::Var(n)), each));
+        stmts
     }
 
     /// A loop over positions, which skips empty stretches where the level can
@@ -97,6 +151,22 @@ impl LoopEmitter<'_> {
         it: &Iterator,
         position: Var,
     ) -> Code {
+        let found = it.labelled(position).found;
+        let Code { mut stmts, covers } = self.visit_found(lowerer, point, it, position);
+        let Some(found) = found else { return Code { stmts, covers } };
+        let rest = stmts.split_off(1);
+        stmts.extend((!rest.is_empty()).then(|| when(found, rest)));
+        Code { stmts, covers: false }
+    }
+
+    /// What is done at one position of one operand that has a coordinate.
+    fn visit_found(
+        &self,
+        lowerer: &mut Lowerer<'_>,
+        point: &Case,
+        it: &Iterator,
+        position: Var,
+    ) -> Code {
         let labelled = it.labelled(position);
         let mut body = vec![assign(self.index, labelled.coordinate)];
         let mut at = position;
@@ -110,13 +180,8 @@ impl LoopEmitter<'_> {
             body.push(assign(at, located.position));
         }
         let code = self.case(lowerer, &[(it, at)], &point.node);
-        let covers = code.covers && labelled.found.is_none();
-        match labelled.found {
-            None => body.extend(code.stmts),
-            Some(found) if code.stmts.is_empty() => drop(found),
-            Some(found) => body.push(when(found, code.stmts)),
-        }
-        Code { stmts: body, covers }
+        body.extend(code.stmts);
+        Code { stmts: body, covers: code.covers && labelled.found.is_none() }
     }
 
     /// A loop over the segments of equal coordinates of one operand.
