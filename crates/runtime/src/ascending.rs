@@ -93,8 +93,8 @@ fn sort_many<T: Coordinate>(list: &mut [T]) {
         return;
     }
     let descents = || list.windows(2).filter(|pair| pair[0] > pair[1]).count();
-    if list.len() <= NEARLY_UP_TO && descents() * 4 <= list.len() {
-        return by_insertion(list);
+    if list.len() <= NEARLY_UP_TO && descents() * 4 <= list.len() && by_insertion(list) {
+        return;
     }
     let least = list.iter().copied().fold(list[0], T::min);
     let most = list.iter().copied().fold(list[0], T::max);
@@ -114,8 +114,10 @@ fn sort_many<T: Coordinate>(list: &mut [T]) {
     }
 }
 
-/// Sorts a list that nearly ascends.
-fn by_insertion<T: Coordinate>(list: &mut [T]) {
+/// Sorts a list that nearly ascends: others, as those that ascend from the middle on and go on with the least, would
+/// take more steps than they have coordinates, and are left in another order.
+fn by_insertion<T: Coordinate>(list: &mut [T]) -> bool {
+    let mut moved = 0;
     for k in 1..list.len() {
         let (c, mut to) = (list[k], k);
         while to > 0 && list[to - 1] > c {
@@ -123,7 +125,12 @@ fn by_insertion<T: Coordinate>(list: &mut [T]) {
             to -= 1;
         }
         list[to] = c;
+        moved += k - to;
+        if moved > list.len() {
+            return false;
+        }
     }
+    true
 }
 
 /// The rank of each of some distinct coordinates, where it is found without sorting: those in a short span, as bits,
@@ -221,7 +228,18 @@ pub(crate) fn with_room<T: Copy + Default, R>(
 /// Sorts a list of distinct coordinates within 31 bits of the least by how many are less than each; a list
 /// that repeats one stays as it is, and the answer is no.
 fn by_counting<T: Coordinate>(list: &mut [T], least: T) -> bool {
-    let Some([above, ranks]) = above_and_ranks::<T, COUNTED_UP_TO>(list, least) else {
+    // Clearing room for more takes longer than counting a few.
+    match list.len().div_ceil(LANES) {
+        0..=1 => by_counting_in::<T, LANES>(list, least),
+        2 => by_counting_in::<T, { 2 * LANES }>(list, least),
+        _ => by_counting_in::<T, COUNTED_UP_TO>(list, least),
+    }
+}
+
+/// The same with room for so many.
+#[inline(always)]
+fn by_counting_in<T: Coordinate, const ROOM: usize>(list: &mut [T], least: T) -> bool {
+    let Some([above, ranks]) = above_and_ranks::<T, ROOM>(list, least) else {
         return false;
     };
     for (&above, &rank) in above[..list.len()].iter().zip(&ranks) {

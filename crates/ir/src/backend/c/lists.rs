@@ -68,13 +68,15 @@ static __attribute__((noinline, unused)) int tamis_sort_list_BITS(uintBITS_t *li
   const uint64_t span = most - least;
   const int dense = n > 8 && span / 16 <= (uint64_t)n;
   if (n <= 8 || (n <= 32 && descents * 4 <= n)) {
-    for (int64_t k = 1; k < n; k++) {
+    int64_t k = 1, moved = 0;
+    for (; k < n && (n <= 8 || moved <= n); k++) {
       const uintBITS_t c = list[k];
       int64_t to = k;
       for (; to > 0 && (ORDERED)list[to - 1] > (ORDERED)c; to--) list[to] = list[to - 1];
       list[to] = c;
+      moved += k - to;
     }
-    return 0;
+    if (k == n) return 0;
   }
   if (n <= 96 && !dense && span <= INT32_MAX) {
     int32_t key[96], rank[96];
