@@ -95,9 +95,11 @@ impl Expressions<'_> {
 
     fn selection(&self, c: &Expr, a: &Expr, b: &Expr) -> (String, u8) {
         let (by, ty) = (self.function.type_of(c), self.function.type_of(a));
-        let float = ty.lanes == 1 && ty.register.is_float();
+        // Of two integers at hand compilers select without a branch; they branch around loads.
+        let branches = ty.register.is_float() || loads(a) || loads(b);
+        let is_masked = ty.lanes == 1 && ty.register != Register::Bool && branches;
         let name = match by.lanes {
-            1 if float && !self.on_gpu => "tamis_choose",
+            1 if is_masked && !self.on_gpu => "tamis_choose",
             1 => "tamis_select",
             _ => "tamis_blend",
         };
@@ -264,6 +266,13 @@ impl Expressions<'_> {
         };
         (format!("{} {sign} {}", truth(a), truth(b)), BITS)
     }
+}
+
+/// Whether an expression reads an array.
+fn loads(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Load { .. }));
+    found
 }
 
 fn comparison(op: BinaryOp) -> Option<&'static str> {

@@ -122,6 +122,8 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         "choose" if ty.register == Register::F32 => (CHOICE, CHOOSE[0]),
         "choose" if ty.register == Register::F64 => (CHOICE, CHOOSE[1]),
         _ if ty.register == Register::Bool => return None,
+        "choose" if unsigned => (CHOICE, "return y ^ ((x ^ y) & -(uint64_t)c);"),
+        "choose" if int => (CHOICE, "return y ^ ((x ^ y) & -(int64_t)c);"),
         "min" if int => (TWO, "return x < y ? x : y;"),
         "max" if int => (TWO, "return x > y ? x : y;"),
         "min" => (TWO, "return x < y || x != x ? x : y;"),

@@ -24,8 +24,9 @@
 //! those of stencils are predicted, and take up to twice as long. Some segments are asked which steps their merges
 //! begin with: patterns are mixed if most neighbours begin with other steps.
 
+use super::steps::{Choice, reads};
 use crate::algebra::BinaryOp;
-use crate::datatype::{Register, Scalar};
+use crate::datatype::Scalar;
 use crate::ids::{Array, Id, Var};
 use crate::ir::build::{
     add, all, assign, binary, div, eq, for_loop, int, load, lt, mul, sub, when,
@@ -46,8 +47,9 @@ pub(in crate::transform) fn branchless_merges(mut function: Function, target: Ta
     if !target.prefetches {
         return function;
     }
+    let reads = reads(&function);
     let body = std::mem::take(&mut function.body);
-    let mut merges = Merges { function: &mut function, known: vec![], questions: vec![] };
+    let mut merges = Merges { function: &mut function, reads, known: vec![], questions: vec![] };
     let body = merges.block(body);
     let questions = merges.questions;
     Function { body: [questions, body].concat(), ..function }
@@ -55,6 +57,8 @@ pub(in crate::transform) fn branchless_merges(mut function: Function, target: Ta
 
 struct Merges<'f> {
     function: &'f mut Function,
+    /// How often each variable is read.
+    reads: Vec<usize>,
     /// Merges that are asked about, and the variables with the answers.
     known: Vec<(Merged, Var)>,
     questions: Vec<Stmt>,
@@ -121,7 +125,8 @@ impl Merges<'_> {
             return None;
         }
         let is_first = Var::new(self.function.vars.len());
-        let steps = steps(is_first, (one, p), (other, q))?;
+        let mut choice = Choice::new(is_first, self.function, &self.reads);
+        let steps = choice.steps((one, p), (other, q))?;
         let made = fresh(self.function, "first", Type::BOOL);
         debug_assert_eq!(made, is_first);
         let mixed = self.mixed(Merged { sides, aligned: i == j });
@@ -276,64 +281,6 @@ fn segment(before: &[Stmt], position: Var, end: Var) -> Option<(Array, Expr)> {
     (*value_of(end)? == next).then(|| (*array, (**index).clone()))
 }
 
-/// The steps of two operands as one, where a condition says whose it is; nothing where they do
-/// different things.
-fn steps(first: Var, one: (&[Stmt], Var), other: (&[Stmt], Var)) -> Option<Vec<Stmt>> {
-    let chosen = |a: &Expr, b: &Expr| match a == b {
-        true => Some(a.clone()),
-        false => (is_cheap(a) && is_cheap(b)).then(|| {
-            let [a, b] = [a, b].map(|e| Box::new(e.clone()));
-            Expr::Select(Box::new(Expr::Var(first)), a, b)
-        }),
-    };
-    let [(one, p), (other, q)] = [(one.0, one.1), (other.0, other.1)];
-    let [(last, one), (other_last, other)] = [one.split_last()?, other.split_last()?];
-    let advances = |s: &Stmt, p: Var| *s == assign(p, add(Expr::Var(p), int(1)));
-    if !advances(last, p) || !advances(other_last, q) || one.len() != other.len() {
-        return None;
-    }
-    let mut steps = vec![];
-    for pair in one.iter().zip(other) {
-        steps.push(match pair {
-            (Stmt::Assign { var, value: a }, Stmt::Assign { var: same, value: b })
-                if var == same && *var != p && *var != q =>
-            {
-                assign(*var, chosen(a, b)?)
-            }
-            (
-                Stmt::Store { array, index, value: a },
-                Stmt::Store { array: same, index: at, value: b },
-            ) if array == same && index == at => {
-                Stmt::Store { array: *array, index: index.clone(), value: chosen(a, b)? }
-            }
-            (Stmt::Reserve { .. }, b) if pair.0 == b => b.clone(),
-            _ => return None,
-        });
-    }
-    // Numbers are no temptation to make branches again.
-    let taken = Expr::Convert(Register::I64, Box::new(Expr::Var(first)));
-    steps.push(assign(p, add(Expr::Var(p), taken.clone())));
-    steps.push(assign(q, add(Expr::Var(q), sub(int(1), taken))));
-    Some(steps)
-}
-
-/// Whether both sides may be computed where one is needed: elements of operands and simple arithmetic.
-fn is_cheap(e: &Expr) -> bool {
-    let mut cheap = true;
-    e.walk(&mut |e| {
-        cheap &= match e {
-            Expr::Load { lanes, .. } => *lanes == 1,
-            Expr::Var(_) | Expr::Const(_) | Expr::Convert(..) => true,
-            Expr::Binary(op, ..) => {
-                matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)
-            }
-            Expr::Unary(op, _) => *op == crate::algebra::UnaryOp::Neg,
-            _ => false,
-        };
-    });
-    cheap
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,7 +297,8 @@ mod tests {
             "fn f(n: i64, a_pos: in [i32], a_crd: in [i32], b_pos: in [i32], b_crd: in [i32], \
              A: in [f64], B: in [f64], S: out [f64]) {{\n\
              var i, p, p_end, q, q_end, j, k, s: i64\n\
-             s = 0\n\
+             var v, w: f64\n\
+             s = 0\n v = 0.0\n w = 0.0\n\
              for i in 0..n {{\n\
              p = a_pos[i]\n p_end = a_pos[i + 1]\n q = b_pos[i]\n q_end = b_pos[i + 1]\n\
              while p < p_end && q < q_end {{\n\
@@ -377,6 +325,27 @@ mod tests {
         assert!(text.contains(steps), "{text}");
         assert!(text.contains("  if mixed {\n    for i in 0..n {\n"), "{text}");
         assert!(text.contains("mixed = asked < counted * 2"), "{text}");
+    }
+
+    #[test]
+    fn names_and_conditions_of_either_become_one() {
+        let both = "s = s + 1 p = p + 1 q = q + 1";
+        let checked = |own: &str, value: &str| {
+            format!(
+                "{own} = {value} if {own} < 9.0 {{ S[s] = {own} }} else {{ fail integer_overflow }} s = s + 1"
+            )
+        };
+        let one = format!("{} p = p + 1", checked("v", "max(A[p], 0.0)"));
+        let other = format!("{} q = q + 1", checked("w", "max(0.0, B[q])"));
+        let text = branchless_merges(merge(both, &one, &other), TARGET).to_string();
+        let steps = "v = select(first, max(A[p], 0.0), max(0.0, B[q]))\n          \
+                     if v < 9.0 {\n            S[s] = v\n          } else {\n            \
+                     fail integer_overflow";
+        assert!(text.contains(steps), "{text}");
+        // A name that is read elsewhere stays as it was where the other branch ran.
+        let both = "S[0] = w s = s + 1 p = p + 1 q = q + 1";
+        let function = merge(both, &one, &other);
+        assert_eq!(branchless_merges(function.clone(), TARGET), function);
     }
 
     #[test]

@@ -3,3 +3,4 @@
 pub(super) mod merge;
 pub(super) mod probe;
 pub(super) mod short_sums;
+mod steps;

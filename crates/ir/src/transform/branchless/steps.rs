@@ -1,0 +1,178 @@
+//! Two branches that do the same with the elements of either operand, as one that selects the operand.
+//!
+//! ```text
+//! v = A[p]; if v < 9 { S[s] = v } else { fail }; p = p + 1
+//! w = B[q]; if w < 9 { S[s] = w } else { fail }; q = q + 1
+//!
+//! v = select(first, A[p], B[q]); if v < 9 { S[s] = v } else { fail }
+//! p = p + i64(first); q = q + (1 - i64(first))
+//! ```
+
+use crate::algebra::{BinaryOp, UnaryOp};
+use crate::datatype::Register;
+use crate::ids::{Id, Var};
+use crate::ir::build::{add, assign, int, sub};
+use crate::ir::flow::{assigned, exposes, replace};
+use crate::ir::{Expr, Function, Stmt};
+
+/// How often a function reads each of its variables.
+pub(super) fn reads(function: &Function) -> Vec<usize> {
+    let mut reads = vec![0; function.vars.len()];
+    count(&function.body, &mut reads);
+    reads
+}
+
+fn count(block: &[Stmt], reads: &mut [usize]) {
+    for s in block {
+        let mut read = |e: &Expr| {
+            if let Expr::Var(var) = e
+                && let Some(times) = reads.get_mut(var.index())
+            {
+                *times += 1;
+            }
+        };
+        s.exprs().for_each(|e| e.walk(&mut read));
+        s.blocks().for_each(|block| count(block, reads));
+    }
+}
+
+/// What two branches do, chosen by a condition.
+pub(super) struct Choice<'f> {
+    /// Holds where it is the first branch.
+    first: Var,
+    function: &'f Function,
+    /// How often the function reads each variable.
+    reads: &'f [usize],
+    /// Variables that something else than their branch reads, or that it reads before it assigns them.
+    shared: Vec<Var>,
+    /// The positions that the branches advance.
+    positions: [Var; 2],
+    /// Variables of the second branch, and those of the first that have their values.
+    renamed: Vec<(Var, Var)>,
+}
+
+impl<'f> Choice<'f> {
+    pub(super) fn new(first: Var, function: &'f Function, reads: &'f [usize]) -> Choice<'f> {
+        Choice { first, function, reads, shared: vec![], positions: [first; 2], renamed: vec![] }
+    }
+
+    /// The steps of two operands as one; nothing where they do different things.
+    pub(super) fn steps(
+        &mut self,
+        (one, p): (&[Stmt], Var),
+        (other, q): (&[Stmt], Var),
+    ) -> Option<Vec<Stmt>> {
+        let [(last, one), (other_last, other)] = [one.split_last()?, other.split_last()?];
+        let advances = |s: &Stmt, p: Var| *s == assign(p, add(Expr::Var(p), int(1)));
+        if !advances(last, p) || !advances(other_last, q) {
+            return None;
+        }
+        self.positions = [p, q];
+        self.shared = [one, other].into_iter().flat_map(|block| self.shared(block)).collect();
+        let mut steps = self.block(one, other)?;
+        // Numbers are no temptation to make branches again.
+        let taken = Expr::Convert(Register::I64, Box::new(Expr::Var(self.first)));
+        steps.push(assign(p, add(Expr::Var(p), taken.clone())));
+        steps.push(assign(q, add(Expr::Var(q), sub(int(1), taken))));
+        Some(steps)
+    }
+
+    /// The variables that a block assigns and shares with what is outside of it.
+    fn shared(&self, block: &[Stmt]) -> Vec<Var> {
+        let (mut names, mut own) = (vec![], vec![0; self.reads.len()]);
+        assigned(block, &mut names);
+        count(block, &mut own);
+        let is_shared =
+            |var: &Var| own.get(var.index()) != self.reads.get(var.index()) || exposes(block, *var);
+        names.into_iter().filter(is_shared).collect()
+    }
+
+    fn block(&mut self, one: &[Stmt], other: &[Stmt]) -> Option<Vec<Stmt>> {
+        if one.len() != other.len() {
+            return None;
+        }
+        one.iter().zip(other).map(|(a, b)| self.step(a, b)).collect()
+    }
+
+    fn step(&mut self, a: &Stmt, b: &Stmt) -> Option<Stmt> {
+        Some(match (a, b) {
+            (Stmt::Assign { var, value: a }, Stmt::Assign { var: other, value: b }) => {
+                let value = self.chosen(a, b)?;
+                self.give_name(*var, *other)?;
+                assign(*var, value)
+            }
+            (
+                Stmt::Store { array, index, value: a },
+                Stmt::Store { array: same, index: at, value: b },
+            ) if array == same && *index == self.named(at) => {
+                Stmt::Store { array: *array, index: index.clone(), value: self.chosen(a, b)? }
+            }
+            (
+                Stmt::If { cond: a, then, otherwise },
+                Stmt::If { cond: b, then: other_then, otherwise: other_otherwise },
+            ) => Stmt::If {
+                cond: self.chosen(a, b)?,
+                then: self.block(then, other_then)?,
+                otherwise: self.block(otherwise, other_otherwise)?,
+            },
+            (Stmt::Reserve { array, len }, Stmt::Reserve { array: same, len: other })
+                if array == same && *len == self.named(other) =>
+            {
+                a.clone()
+            }
+            (Stmt::Fail(_), _) if a == b => a.clone(),
+            _ => return None,
+        })
+    }
+
+    /// Lets a variable of the first branch stand for one of the second, unless something else reads
+    /// one of them.
+    fn give_name(&mut self, var: Var, other: Var) -> Option<()> {
+        if self.positions.contains(&var) || self.positions.contains(&other) {
+            return None;
+        }
+        if var == other {
+            return Some(());
+        }
+        let types = [var, other].map(|var| self.function.vars[var].ty);
+        if self.shared.contains(&var) || self.shared.contains(&other) || types[0] != types[1] {
+            return None;
+        }
+        self.renamed.push((other, var));
+        Some(())
+    }
+
+    /// An expression of the second branch by the names of the first.
+    fn named(&self, e: &Expr) -> Expr {
+        let names = self.renamed.iter();
+        names.fold(e.clone(), |e, (from, to)| replace(e, *from, &Expr::Var(*to)))
+    }
+
+    fn chosen(&self, a: &Expr, b: &Expr) -> Option<Expr> {
+        let b = self.named(b);
+        if *a == b {
+            return Some(b);
+        }
+        let [a, b] = [a.clone(), b].map(|e| is_cheap(&e).then(|| Box::new(e)));
+        Some(Expr::Select(Box::new(Expr::Var(self.first)), a?, b?))
+    }
+}
+
+/// Whether both sides may be computed where one is needed: elements of operands and simple arithmetic.
+fn is_cheap(e: &Expr) -> bool {
+    use BinaryOp::{Add, And, Eq, Ge, Gt, Le, Lt, Max, Min, Mul, Ne, Or, Sub, Xor};
+    let mut cheap = true;
+    e.walk(&mut |e| {
+        cheap &= match e {
+            Expr::Load { lanes, .. } => *lanes == 1,
+            Expr::Var(_) | Expr::Const(_) | Expr::Convert(..) | Expr::Select(..) => true,
+            Expr::Binary(op, ..) => matches!(
+                op,
+                Add | Sub | Mul | Min | Max | And | Or | Xor | Eq | Ne | Lt | Le | Gt | Ge
+            ),
+            Expr::Unary(op, _) => matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Not),
+            _ => false,
+        };
+    });
+    cheap
+}
