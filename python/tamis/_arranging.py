@@ -109,7 +109,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """With elements before those at some coordinates of an axis."""
     x, at = _along(arr, axis)
     tensor, size = asarray(x), x.shape[at]
+    # Along an axis, since a tensor of no axes stores its element, whatever that is.
     added = _typed(asarray(values), tensor.dtype)
+    added = added if added.ndim else added.reshape(1)
     if _is_mask(obj) and np.ndim(obj) != 1:
         raise _moves.refused(f"truth values of {np.ndim(obj)} axes for one", "give a vector")
     places = _places(obj, size, size + 1)
@@ -183,13 +185,14 @@ def _along(x: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def _of_fill(x: Any, fill: Any) -> Tensor:
-    """The same elements beside another fill value: all are stored then."""
+    """The same elements beside another fill value: those that differ from it are stored then."""
     tensor = asarray(x)
-    if np.array_equal(tensor.fill_value, fill, equal_nan=True):
+    if not tensor.is_full and np.array_equal(tensor.fill_value, fill, equal_nan=True):
         return tensor
     values = tensor.to_numpy()
     coords = np.indices(values.shape).reshape(values.ndim, values.size)
-    return _of_entries(values.shape, list(coords), values.reshape(-1), fill)
+    differs = ~np.isclose(values, fill, rtol=0, atol=0, equal_nan=True).reshape(-1)
+    return _of_entries(values.shape, list(coords[:, differs]), values.reshape(-1)[differs], fill)
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:

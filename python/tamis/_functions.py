@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from . import _arranging, _missing, array_api
 from ._einsum import einsum
 from ._elements import apply, is_like
 from ._errors import TamisError, TamisValueError
-from ._expressions import axes_of, broadcast_shapes
+from ._expressions import axes_of, broadcast_shapes, compute, elementwise
 from ._guard import FOREIGN, refusal
 from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
 from ._moves import diagonal, roll
@@ -45,7 +46,7 @@ def _called(function: Any, arguments: Any, options: Any) -> Any:
         numpys = getattr(function, "_implementation", None)
         return NotImplemented if numpys is None else numpys(*arguments, **options)
     try:
-        given = inspect.signature(own).bind(*arguments, **options)
+        given = _signature(own).bind(*arguments, **options)
     except TypeError as error:
         raise refused(
             f"numpy.{function.__name__} of tensors: {error}",
@@ -55,6 +56,9 @@ def _called(function: Any, arguments: Any, options: Any) -> Any:
     given.arguments.update({name: _known(name, x) for name, x in given.arguments.items()})
     return own(*given.args, **given.kwargs)
 
+
+#: The parameters of a function, which are looked up once.
+_signature = cache(inspect.signature)
 
 #: The parameters that are arrays, by NumPy's names, and those that are several.
 _ARRAYS = set("a a1 a2 A ar arr array b condition element m test_elements val values x".split())
@@ -153,14 +157,24 @@ def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
     return apply(lambda values: np.round(values, decimals), a)
 
 
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """The elements, with numbers for NaN and infinities; in a new tensor, as all results are."""
+    return apply(lambda values: np.nan_to_num(values, True, nan, posinf, neginf), x)
+
+
 def _isclose(
     a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> Any:
     if np.ndim(rtol) or np.ndim(atol):
         return apply(lambda x, y, r, t: np.isclose(x, y, r, t, equal_nan), a, b, rtol, atol)
     if _is_finite(a) and _is_finite(b) and not is_like(a, b):
-        # What NumPy computes then, as kernels.
-        return abs(a - b) <= xp.abs(b) * float(rtol) + float(atol)
+        # What NumPy computes then, as one kernel.
+        distance = elementwise("absolute", elementwise("subtract", a, b))
+        share = elementwise("multiply", elementwise("absolute", b), float(rtol))
+        bound = elementwise("add", share, float(atol))
+        return compute(elementwise("less_equal", distance, bound))
     return apply(lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), a, b)
 
 
@@ -355,7 +369,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.mean: _method(np.mean, "mean"),
     np.min: _method(np.min, "min"),
     np.moveaxis: lambda a, source, destination: xp.moveaxis(a, source, destination),
-    np.nan_to_num: lambda x: apply(np.nan_to_num, x),
+    np.nan_to_num: _nan_to_num,
     np.nanmax: _missing.nanmax,
     np.nanmean: _missing.nanmean,
     np.nanmin: _missing.nanmin,

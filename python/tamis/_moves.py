@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from . import _native
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import axes_of
-from ._native import check_memory, is_in_rows, outer_axis
+from ._native import check_memory, is_in_rows
 from ._operands import sizes_of
 from ._rows import entries, index_type, is_in_columns, like, of_rows
 from ._select import within
@@ -60,6 +61,10 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     if new < 0 or any(n not in (1, size) for n, size in zip(sizes, wanted)):
         reason = f"the shape {tensor.shape} is not broadcast to {wanted}"
         raise refused(reason, "make sizes equal, or 1")
+    if not tensor.ndim and np.array_equal(tensor.values, [tensor.fill_value], equal_nan=True):
+        # A tensor of no axes stores its element, whatever that is.
+        nothing = np.zeros(0, dtype=np.int64)
+        return _of_entries(wanted, [nothing] * len(wanted), tensor.values[:0], tensor.fill_value)
     times = math.prod(size for size, n in zip(wanted, sizes) if size != n)
     _fits(len(tensor.values) * times, len(wanted))
 
@@ -72,7 +77,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
                 times = len(which)
                 which = np.repeat(which, size)
                 full = [np.repeat(c, size) for c in full]
-                full[axis] = np.tile(np.arange(size), times)
+                full[axis] = np.tile(np.arange(size if times else 0), times)
         return full, which
 
     return moved(tensor, wanted, move)
@@ -83,7 +88,7 @@ def concat(parts: Sequence[Any], axis: int) -> Tensor:
     tensors = [asarray(x).canonical() for x in parts]
     shape = list(tensors[0].shape)
     fill = tensors[0].fill_value
-    coords, values, end = [], [], 0
+    end = 0
     for part in tensors:
         others = [n for k, n in enumerate(part.shape) if k != axis]
         if others != [n for k, n in enumerate(shape) if k != axis]:
@@ -94,73 +99,34 @@ def concat(parts: Sequence[Any], axis: int) -> Tensor:
             raise TamisTypeError("type-mismatch", f"{text}\n  = help: join to_numpy() of them")
         end += part.shape[axis]
     shape[axis] = end
-    alike = {(part.format, outer_axis(part)) for part in tensors} == {(tensors[0].format, axis)}
-    if alike and not tensors[0].is_full:
-        return _outer_joined(tensors, tuple(shape))
-    if all(is_in_columns(part) for part in tensors):
+    made = _joined(tensors, axis)
+    if made is None and all(is_in_columns(part) for part in tensors):
         # The same on the other side.
-        made: Tensor = concat([part.T for part in tensors], 1 - axis).T
-        return made
-    if len(shape) == 2 and usual(shape, sum(part.nnz for part in tensors)) == "csr":
-        tensors = [part.asformat("csr") for part in tensors]
-        return (_columns_joined if axis else _outer_joined)(tensors, tuple(shape))
-    begin = 0
+        return cast(Tensor, concat([part.T for part in tensors], 1 - axis).T)
+    if made is None and len(shape) == 2 and usual(shape, sum(part.nnz for part in tensors)) == "csr":
+        made = _joined([part.asformat("csr") for part in tensors], axis)
+    return _entries_joined(tensors, axis, shape) if made is None else made
+
+
+def _joined(tensors: Sequence[Tensor], axis: int) -> Tensor | None:
+    """Tensors one behind the other by their arrays; none where these do not tell."""
+    made = _native.joined(tensors, axis)
+    return None if made is None else Tensor(made)
+
+
+def _entries_joined(tensors: Sequence[Tensor], axis: int, shape: Sequence[int]) -> Tensor:
+    """Tensors one behind the other by their entries."""
+    coords, values, begin = [], [], 0
     for part in tensors:
         own, own_values = part.entries()
         own[axis] = own[axis] + begin
         begin += part.shape[axis]
         coords.append(own)
         values.append(own_values)
-    joined = [np.concatenate(c) for c in zip(*coords)]
+    joined, fill = [np.concatenate(c) for c in zip(*coords)], tensors[0].fill_value
     if axis == 0 and all(is_in_rows(part) for part in tensors):
         return of_rows(shape, joined, np.concatenate(values), fill)
     return _of_entries(tuple(shape), joined, np.concatenate(values), fill)
-
-
-def _outer_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
-    """Tensors of one format one behind the other along the axis of its outermost level: so are their
-    arrays."""
-    for part in tensors:
-        part.validate()
-    values = np.concatenate([part.values for part in tensors])
-    width = index_type(shape, len(values))
-    levels: list[dict[str, Any]] = []
-    for k, parts in enumerate(zip(*(part.levels for part in tensors))):
-        if not parts[0]:
-            levels.append({})
-            continue
-        crds = [level["crd"] for level in parts]
-        stored = np.cumsum([0, *map(len, crds)])
-        pos = [stored[:1]] + [level["pos"][1:] + begin for level, begin in zip(parts, stored)]
-        if k == 0:
-            axis = outer_axis(tensors[0])
-            sizes = [n for part in tensors for k, n in enumerate(part.shape) if k == axis]
-            begins = np.cumsum([0, *sizes])
-            crds, pos = [crd + begin for crd, begin in zip(crds, begins)], [stored[[0, -1]]]
-        crd = np.concatenate(crds, dtype=width, casting="same_kind")
-        levels.append({"pos": np.concatenate(pos).astype(width), "crd": crd})
-    return tensors[0]._of_levels(shape, levels, values)
-
-
-def _columns_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
-    """Matrices side by side: each of their rows goes to its part of the row of all."""
-    for part in tensors:
-        part.validate()
-    ends = [part.levels[1]["pos"].astype(np.int64) for part in tensors]
-    pos = np.sum(ends, axis=0)
-    stored = int(pos[-1])
-    width = index_type(shape, stored)
-    crd = np.empty(stored, dtype=width)
-    values = np.empty(stored, dtype=np.result_type(*(part.values for part in tensors)))
-    begins, columns = pos[:-1].copy(), 0
-    for part, own in zip(tensors, ends):
-        lengths = np.diff(own)
-        places = np.repeat(begins - own[:-1], lengths) + np.arange(own[-1])
-        crd[places] = part.levels[1]["crd"] + width(columns)
-        values[places] = part.values
-        begins += lengths
-        columns += part.shape[1]
-    return tensors[0]._of_levels(shape, [{}, {"pos": pos.astype(width), "crd": crd}], values)
 
 
 def flip(x: Any, axis: Any) -> Tensor:

@@ -7,6 +7,7 @@ reshaped(A, (3, 2))                         element 2 of all is (1, 0) now; the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,8 +78,7 @@ def entries(tensor: Tensor, width: Any = np.int64) -> tuple[list[Array], Array]:
         return [c.astype(width, copy=False) for c in coords], values
     level = tensor.levels[1]
     pos = level["pos"]
-    lines = np.repeat(np.arange(len(pos) - 1, dtype=width), pos[1:] - pos[:-1])
-    coords = [lines, level["crd"].astype(width, copy=False)]
+    coords = [_native.lines(pos, width == np.int64), level["crd"].astype(width, copy=False)]
     return coords if tensor.format == "csr" else coords[::-1], tensor.values
 
 
@@ -106,6 +106,43 @@ def reshaped(tensor: Tensor, shape: Sequence[int]) -> Tensor:
         made.append(np.subtract(places, own, out=own))
         places = above
     return of_rows(shape, [places, *made[::-1]], values, tensor.fill_value)
+
+
+def regrouped(tensor: Tensor, shape: Sequence[int]) -> Tensor | None:
+    """The elements of a tensor in the order of rows, where neighbouring axes become one, and one several; none
+    where those that become others have too many elements to be numbered."""
+    coords, values = entries(tensor)
+    made: list[Array] = []
+    own = 0
+    for new in _groups(tensor.shape, shape):
+        places, size = np.zeros(len(values), dtype=np.int64), 1
+        while size < math.prod(new):
+            size *= tensor.shape[own]
+            if size >= 2**63:
+                return None
+            places = places * tensor.shape[own] + coords[own]
+            own += 1
+        below = size
+        for n in new:
+            below //= n
+            made.append(places // below)
+            places = places % below
+    if _native.is_in_rows(tensor):
+        return of_rows(shape, made, values, tensor.fill_value)
+    return _of_entries(tuple(shape), made, values, tensor.fill_value)
+
+
+def _groups(shape: Sequence[int], wanted: Sequence[int]) -> list[list[int]]:
+    """The wanted sizes, those together that have as many elements as some of the axes in turn."""
+    ends = {math.prod(shape[:k]) for k in range(len(shape) + 1)}
+    groups: list[list[int]] = [[]]
+    end = 1
+    for size in wanted:
+        end *= size
+        groups[-1].append(size)
+        if end in ends:
+            groups.append([])
+    return [group for group in groups if group]
 
 
 def reframed(tensor: Tensor, shape: Sequence[int]) -> Tensor | None:

@@ -90,7 +90,7 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
     """How many elements are not 0, over some axes, or over all."""
     if isinstance(x, Tensor) and x.format == "csr" and not x.fill_value and not keepdims:
         x.validate()
-        if axes_of(axis, 2) == (1,) and x.values.all():
+        if axes_of(axis, 2) == (1,) and (x.values != 0).all():
             return np.diff(x.levels[1]["pos"]).astype(np.int64)
     tree = _expressions.reduction("sum", _expressions.elementwise("not_equal", x, 0), axis)
     tree.dtype = np.dtype(np.int64)

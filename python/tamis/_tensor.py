@@ -98,6 +98,11 @@ class Tensor(Operators, Methods, _native.Tensor):
         return math.prod(self.shape)
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
     def density(self) -> float:
         """The share of elements that are stored."""
         return self.nnz / self.size if self.size else 0.0
@@ -202,7 +207,11 @@ class Tensor(Operators, Methods, _native.Tensor):
         from ._rows import entries
 
         coords, values = entries(self.canonical())
-        found = [c.copy() if values.all() else c[values != 0] for c in coords]
+        if (values != 0).all():
+            # The tensor's own arrays cannot be written.
+            found = [c if c.flags.writeable else c.copy() for c in coords]
+        else:
+            found = [c[values != 0] for c in coords]
         order = None if _native.is_in_rows(self) else ordered(found)
         return tuple(c if order is None else c[order] for c in found)
 
@@ -223,12 +232,15 @@ class Tensor(Operators, Methods, _native.Tensor):
             framed = _rows.reframed(self, sizes)
             if framed is not None:
                 return framed
-            coords, values = self.entries()
+            coords, values = _rows.entries(self)
             rest = iter([axis for axis, size in zip(coords, self.shape) if size != 1])
             zeros = np.zeros(len(values), dtype=np.int64)
             made = [zeros if n == 1 else next(rest) for n in sizes]
             return _rows.like(self, tuple(sizes), made, values)
         if self.size >= 2**63:
+            grouped = _rows.regrouped(self, sizes)
+            if grouped is not None:
+                return grouped
             reason = f"{self.size} elements are more than coordinates along one axis reach"
             raise _refused(reason, "keep the axes, or take parts of them")
         if self.ndim and _native.is_in_rows(self):

@@ -38,6 +38,15 @@ def test_moves_are_numpys(format, shape, fill, data, seed):
     same(np.stack([t, t], axis=axis), np.stack([x, x], axis=axis))
     same(np.concatenate([t, t[:0], t], axis=0), np.concatenate([x, x[:0], x], axis=0))
     same(np.concatenate([t, t], axis=axis), np.concatenate([x, x], axis=axis))
+    before, size = (slice(None),) * axis, shape[axis]
+    steps = [slice(None, None, -1), slice(None, None, -2), slice(1, None, 2), slice(4, 0, -1)]
+    lists = [[], range(size), range(size)[::-2], [*range(size)] * 2, [*range(size)][::2]]
+    for key in (*steps, *(np.array(places, dtype=np.int64) for places in lists)):
+        part, expected = t[(*before, key)], x[(*before, key)]
+        same(part, expected)
+        joined = np.concatenate([t, part, t.asformat("coo")], axis=axis)
+        same(joined, np.concatenate([x, expected, x], axis=axis))
+        same(np.concatenate([part, t], axis=axis), np.concatenate([expected, x], axis=axis))
     for shift in (1, -2, 7, 0):
         same(np.roll(t, shift, axis=axis), np.roll(x, shift, axis=axis))
     same(np.flip(t, axis), np.flip(x, axis))

@@ -167,3 +167,36 @@ def test_what_does_not_fit_is_refused_before_memory_is_filled(name):
         np.tile(tamis.coo(([0],), [1.0], shape=(1,)), n)
     with pytest.raises(MemoryError):
         diagonal.to_numpy()
+
+
+def test_numbers_that_are_the_fill_value_are_not_stored():
+    n = 2**40
+    wide = tamis.coo(([1, 2], [n - 1, 5]), [1.0, 2.0], shape=(4, n))
+    assert np.insert(wide, 1, 0, axis=0).nnz == 2
+    assert np.insert(wide, [1, 3], 0.0, axis=0).nnz == 2
+    assert np.pad(wide, 1).nnz == 2
+    assert np.broadcast_to(tamis.asarray(0.0), (n, n)).nnz == 0
+    values = np.eye(4)
+    for added in (0, [0, 0, 5, 0], np.array([[1, 0, 0, 2.0]])):
+        found = np.insert(tamis.asarray(values, format="csr"), 1, added, axis=0)
+        assert found.nnz == 4 + np.count_nonzero(added)
+        same(found, np.insert(values, 1, added, axis=0))
+
+
+@pytest.mark.parametrize("format", ["coo", "dcsr", "(i, j) -> (j: compressed, i: compressed)"])
+def test_neighbouring_axes_of_any_size_become_one_and_several(format):
+    n = 10**11
+    rows, columns, values = np.array([0, 0, 3, 7, 7]), np.array([1, 5, 2, 0, 5]), np.arange(1.0, 6)
+    whole = tamis.coo((rows * n + 1, columns * n), values, shape=(8 * n, 6 * n), format=format)
+    small = np.zeros((8, 6))
+    small[rows, columns] = values
+    split = whole.reshape(8, n, 1, 6, n)
+    same(split[:, 1, 0, :, 0], small)
+    assert split.nnz == 5
+    for shape in ((8, n, 6 * n), (8 * n, 1, 6, n), (1, 8 * n, 6 * n)):
+        again = whole.reshape(shape).reshape(whole.shape)
+        assert not np.any(again != whole) and again.nnz == 5
+    product = np.kron(whole, tamis.asarray(np.eye(2), format="csr"))
+    same(product[2 :: 2 * n, :: 2 * n], small)
+    with pytest.raises(tamis.TamisValueError, match="more than coordinates"):
+        whole.reshape(4 * n, 12 * n)

@@ -5,19 +5,20 @@
 //! (0, 2), (1, 1) of csr        the positions 1 and -1, if row 0 has columns 0 and 2 and row 1 has none
 //! ```
 
-use crate::array::coordinates;
+use crate::array::{coordinates, indices};
 use crate::failure::{detached, raised};
 use crate::memory::{Access, lent};
+use crate::reshape::Index;
 use crate::select::{broken, mode};
 use crate::tensor::Tensor;
 use pyo3::prelude::*;
 use tamis::format::{Format, LevelMap, LevelSpec};
 use tamis::ids::{Id, Mode};
 use tamis::level::{COMPRESSED, DENSE};
-use tamis::{Buffer, DataType, Element, LevelData, Storage};
+use tamis::{Buffer, DataType, Diagnostic, Element, IndexWidth, LevelData, Storage};
 
 /// Whether each level is that of one axis, and dense or compressed.
-fn is_plain(levels: &[LevelSpec]) -> bool {
+pub(crate) fn is_plain(levels: &[LevelSpec]) -> bool {
     let is_known = |level: &LevelSpec| level.kind == DENSE || level.kind == COMPRESSED;
     levels.iter().all(|level| is_known(level) && matches!(level.map, LevelMap::Mode(_)))
 }
@@ -76,6 +77,42 @@ pub fn reframed(tensor: &Bound<'_, Tensor>, axes: Vec<Option<usize>>) -> Option<
     let made =
         unsafe { tamis::Tensor::from_parts_unchecked(dims, storage, data, known.vals().clone()) };
     Some(Tensor::new(made))
+}
+
+/// The number of the line of each entry, given where lines begin and where the last one ends, as integers of
+/// 64 bits or of 32.
+#[pyfunction]
+pub fn lines<'py>(pos: &Bound<'py, PyAny>, is_wide: bool) -> PyResult<Bound<'py, PyAny>> {
+    let py = pos.py();
+    let pos = indices(pos)?;
+    let width = if is_wide { IndexWidth::I64 } else { IndexWidth::I32 };
+    let made = detached(py, || numbers_of(&pos, width))?;
+    let len = made.len() as u64;
+    lent(py, made, &[len], &[0], Access::Given)
+}
+
+/// The same of an array of positions.
+pub(crate) fn numbers_of(pos: &Buffer, width: IndexWidth) -> Result<Buffer, Diagnostic> {
+    match (width, pos.as_slice::<i32>(), pos.as_slice::<i64>()) {
+        (IndexWidth::I64, Some(pos), _) => numbers::<i32, i64>(pos),
+        (IndexWidth::I64, _, Some(pos)) => numbers::<i64, i64>(pos),
+        (IndexWidth::I32, Some(pos), _) => numbers::<i32, i32>(pos),
+        (IndexWidth::I32, _, Some(pos)) => numbers::<i64, i32>(pos),
+        _ => Err(broken()),
+    }
+}
+
+fn numbers<P: Element + Into<i64>, I: Index>(pos: &[P]) -> Result<Buffer, Diagnostic> {
+    let count = pos.last().map_or(0, |&end| end.into().max(0));
+    let mut made = Vec::with_capacity(count.min(1 << 30) as usize);
+    for (line, pair) in pos.windows(2).enumerate() {
+        let (begin, end): (i64, i64) = (pair[0].into(), pair[1].into());
+        if begin != made.len() as i64 || end < begin {
+            return Err(broken());
+        }
+        made.extend(std::iter::repeat_n(I::narrowed(line as u64), (end - begin) as usize));
+    }
+    Ok(Buffer::from_vec(made))
 }
 
 /// The positions of the values at some coordinates, of which there is an array for each axis; -1 where nothing is

@@ -7,6 +7,10 @@
 //! ```
 
 use crate::array::known_format;
+use crate::axes::numbers_of;
+use crate::listed;
+use crate::select::positions;
+use crate::tensor::valid;
 use crate::threads::on_threads;
 use std::ops::Range;
 use tamis::format::Format;
@@ -28,6 +32,43 @@ pub(crate) fn converted(tensor: &Tensor, storage: &Storage) -> Result<Tensor, Di
     }
     let list = entries(tensor, storage)?;
     on_threads(usize::MAX, || tamis::pack(&list, storage, Duplicates::Sum))
+}
+
+/// A matrix of compressed rows or columns as the list of its entries, by the same arrays but for the numbers of
+/// its lines; nothing for others.
+pub(crate) fn as_list(tensor: &Tensor, storage: &Storage) -> Option<Result<Tensor, Diagnostic>> {
+    let own = tensor.storage();
+    let ([line, other], [top, last]) = (own.format.levels(), storage.format.levels()) else {
+        return None;
+    };
+    let is_compressed = line.kind == DENSE && other.kind == COMPRESSED;
+    let is_in_order =
+        top.kind.properties().ordered && (top.map == line.map && last.map == other.map);
+    let is_alike = (own.datatype, own.crd) == (storage.datatype, storage.crd)
+        && own.fill.same_value(storage.fill);
+    let (Some(pos), Some(crd)) = (&tensor.levels()[1].pos, &tensor.levels()[1].crd) else {
+        return None;
+    };
+    if !is_compressed || !is_in_order || !is_alike || !listed::is_known(&storage.format) {
+        return None;
+    }
+    let stored = tensor.vals().len();
+    let lines = match numbers_of(pos, storage.crd) {
+        Ok(lines) if lines.len() == stored && crd.len() == stored => lines,
+        Ok(_) => return None,
+        Err(told) => return Some(Err(told)),
+    };
+    let ends = positions(vec![0, stored as i64], storage.pos);
+    let levels = vec![
+        LevelData { pos: Some(ends), crd: Some(lines), ..LevelData::default() },
+        LevelData { crd: Some(crd.clone()), ..LevelData::default() },
+    ];
+    let (dims, vals) = (tensor.dims().to_vec(), tensor.vals().clone());
+    Some(match cfg!(debug_assertions) {
+        true => valid(dims, storage.clone(), levels, vals),
+        // SAFETY: the entries of a valid matrix in its order; builds with assertions look.
+        false => Ok(unsafe { Tensor::from_parts_unchecked(dims, storage.clone(), levels, vals) }),
+    })
 }
 
 /// The tensor with each coordinate once: entries of the same coordinate are added up in a list.
@@ -114,9 +155,18 @@ pub(crate) fn diagonal(tensor: &Tensor, offset: i64) -> Option<Result<Tensor, Di
     let [lines, others] = [line, other].map(|mode| tensor.dims()[mode] as i64);
     let begin = shift.saturating_neg().max(0);
     let len = lines.min(others.saturating_sub(shift)).saturating_sub(begin).max(0);
+    let within = (begin..begin + len, shift);
     let found = match (crd.as_slice::<i32>(), crd.as_slice::<i64>()) {
-        (Some(crd), _) => searched(pos, crd, begin..begin + len, shift),
-        (_, Some(crd)) => searched(pos, crd, begin..begin + len, shift),
+        (Some(crd), _) => match (pos.as_slice::<i32>(), pos.as_slice::<i64>()) {
+            (Some(pos), _) => searched(pos, crd, within),
+            (_, Some(pos)) => searched(pos, crd, within),
+            _ => return None,
+        },
+        (_, Some(crd)) => match (pos.as_slice::<i32>(), pos.as_slice::<i64>()) {
+            (Some(pos), _) => searched(pos, crd, within),
+            (_, Some(pos)) => searched(pos, crd, within),
+            _ => return None,
+        },
         _ => return None,
     };
     let vals = Values::gathered(tensor.vals(), &found.iter().map(|&(_, p)| p).collect::<Vec<_>>());
@@ -130,14 +180,13 @@ pub(crate) fn diagonal(tensor: &Tensor, offset: i64) -> Option<Result<Tensor, Di
 }
 
 /// The lines that have the coordinate by so much beyond their own, and its position.
-fn searched<C: Element + Into<i64>>(
-    pos: &Buffer,
+fn searched<P: Element + Into<i64>, C: Element + Into<i64>>(
+    pos: &[P],
     crd: &[C],
-    lines: Range<i64>,
-    shift: i64,
+    (lines, shift): (Range<i64>, i64),
 ) -> Vec<(i64, usize)> {
     let position = |line: i64| {
-        let [begin, end] = [line, line + 1].map(|at| pos.index(at as usize) as usize);
+        let [begin, end] = [line, line + 1].map(|at| pos[at as usize].into() as usize);
         let at = begin + crd[begin..end].partition_point(|&c| c.into() < line + shift);
         (at < end && crd[at].into() == line + shift).then_some((line, at))
     };

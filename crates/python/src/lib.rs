@@ -21,10 +21,11 @@
 //! | `array` `sparse` `scalar` `operand` | arrays of NumPy, of SciPy, numbers, and anything else as operands |
 //! | `result` | tensors as arrays of NumPy and SciPy |
 //! | `convert` | other formats and other shapes |
-//! | `select` `listed` | what keys select, by the arrays of a tensor: of rows, of lists |
+//! | `select` `listed` `lookup` | what keys select, by the arrays of a tensor: of rows, of lists; where coordinates are in a key |
 //! | `stored` | operands as far as a compilation depends on them |
 //! | `slow` | a word before it is slow |
 //! | `effort` | which programs may take long, and are interruptible |
+//! | `joined` | tensors one behind the other along an axis |
 //! | `reshape` | tensors whose entries are in the order of rows, as matrices of another shape |
 //! | `axes` | axes of one element more or less, and positions of coordinates |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
@@ -71,8 +72,10 @@ mod effort;
 mod failure;
 mod file;
 mod foreign;
+mod joined;
 mod kernel;
 mod listed;
+mod lookup;
 mod memory;
 mod operand;
 mod profile;
@@ -106,11 +109,13 @@ mod _native {
     }
 
     #[pymodule_export]
-    use crate::axes::{is_in_rows, outer_axis, positions, reframed};
+    use crate::axes::{is_in_rows, lines, outer_axis, positions, reframed};
     #[pymodule_export]
     use crate::borrowing::{get_borrowing, set_borrowing};
     #[pymodule_export]
     use crate::file::{read, write};
+    #[pymodule_export]
+    use crate::joined::joined;
     #[pymodule_export]
     use crate::kernel::Kernel;
     #[pymodule_export]

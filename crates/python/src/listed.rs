@@ -6,7 +6,8 @@
 //!                  crd 7 0 2 1 3          crd 0 0 1, crd 0 2 1
 //! ```
 
-use crate::select::{Lookup, Pick, Selected, append, broken, mode, places, positions};
+use crate::lookup::{Lookup, places};
+use crate::select::{Pick, Selected, append, broken, mode, positions};
 use std::cmp::Ordering;
 use std::ops::Range;
 use tamis::format::{Format, LevelSpec};

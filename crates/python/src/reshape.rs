@@ -47,19 +47,29 @@ fn wide(tensor: &tamis::Tensor) -> Storage {
 }
 
 /// An integer of the arrays of a matrix.
-trait Index: Element {
+pub(crate) trait Index: Element {
     fn narrowed(number: u64) -> Self;
+
+    fn number(self) -> usize;
 }
 
 impl Index for i32 {
     fn narrowed(number: u64) -> i32 {
         number as i32
     }
+
+    fn number(self) -> usize {
+        self as usize
+    }
 }
 
 impl Index for i64 {
     fn narrowed(number: u64) -> i64 {
         number as i64
+    }
+
+    fn number(self) -> usize {
+        self as usize
     }
 }
 

@@ -9,6 +9,7 @@
 use crate::array::coordinates;
 use crate::failure::detached;
 use crate::listed;
+use crate::lookup::{Lookup, places};
 use crate::tensor::valid;
 use pyo3::prelude::*;
 use std::ops::Range;
@@ -167,23 +168,23 @@ fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
             levels.push(Level::Dense);
             continue;
         };
-        let segments = segments(pos, crd.len(), &ranges)?;
-        let ordered = spec.kind.properties().ordered;
-        let (ends, crd);
-        (ends, crd, ranges) = match (crd_of::<i32>(data), crd_of::<i64>(data)) {
-            (Some(list), _) => listed(segments, (list, ordered), size, pick)?,
-            (_, Some(list)) => listed(segments, (list, ordered), size, pick)?,
+        let children = Children {
+            segments: segments(pos, crd.len(), &ranges)?,
+            crd,
+            ordered: spec.kind.properties().ordered,
+            unique: spec.kind.properties().unique,
+        };
+        let (ends, picked);
+        (ends, picked, ranges) = match (crd.as_slice::<i32>(), crd.as_slice::<i64>()) {
+            (Some(list), _) => children.picked(list, size, pick)?,
+            (_, Some(list)) => children.picked(list, size, pick)?,
             _ => return Err(broken()),
         };
-        levels.push(Level::Listed(ends, crd));
+        levels.push(Level::Listed(ends, picked));
     }
     check(&ranges, tensor.vals().len())?;
     let vals = tensor.vals().gathered(&ranges)?;
     Ok(put_together(tensor, picks, levels, vals))
-}
-
-fn crd_of<T: Element>(data: &LevelData) -> Option<&[T]> {
-    data.crd.as_ref()?.as_slice()
 }
 
 /// The result of its levels, without those of single coordinates at the top.
@@ -240,25 +241,25 @@ fn placed(parents: &Ranges, size: u64, pick: &Pick) -> Ranges {
     if let Pick::All = pick {
         return parents.iter().map(|p| p.start * size..p.end * size).collect();
     }
-    let mut made = vec![];
-    for first in parents.iter().flat_map(Range::clone).map(|parent| parent * size) {
-        match (pick, pick.row()) {
-            (_, Some((start, len))) => {
-                let first = first + start as usize;
-                append(&mut made, first..first + len as usize);
-            }
-            (Pick::Steps { start, step, len }, _) => {
-                let place = |n| first + (start + step * n) as usize;
-                (0..*len as i64).map(place).for_each(|at| append(&mut made, at..at + 1));
-            }
-            (Pick::List(list), _) => {
-                let place = |&c| first + c as usize;
-                list.iter().map(place).for_each(|at| append(&mut made, at..at + 1));
-            }
-            (Pick::All | Pick::At(_), _) => {}
+    let starts = parents.iter().flat_map(Range::clone).map(|parent| parent * size);
+    let one = |at: usize| at..at + 1;
+    match (pick, pick.row()) {
+        (_, Some((start, len))) => {
+            let mut made = vec![];
+            let row = |first: usize| first + start as usize..first + start as usize + len as usize;
+            starts.map(row).for_each(|range| append(&mut made, range));
+            made
         }
+        (&Pick::Steps { start, step, len }, _) => starts
+            .flat_map(|first| {
+                (0..len as i64).map(move |n| one(first + (start + step * n) as usize))
+            })
+            .collect(),
+        (Pick::List(list), _) => {
+            starts.flat_map(|first| list.iter().map(move |&c| one(first + c as usize))).collect()
+        }
+        (Pick::All | Pick::At(_), _) => vec![],
     }
-    made
 }
 
 /// Adds a range behind others, one with the last if it follows that.
@@ -298,121 +299,126 @@ fn segments(pos: &Buffer, coordinates: usize, parents: &Ranges) -> Result<Ranges
     made.ok_or_else(broken)
 }
 
-/// What is selected of a compressed level, whose coordinates are in order or not: where the children of
-/// each parent end, their coordinates, and their positions.
-fn listed<C>(
+/// The children of some positions in a compressed level.
+struct Children<'t> {
+    /// A range for each position.
     segments: Ranges,
-    (crd, ordered): (&[C], bool),
-    size: u64,
-    pick: &Pick,
-) -> Result<(Vec<i64>, Buffer, Ranges), Diagnostic>
-where
-    C: Element + Into<i64> + TryFrom<i64> + Ord,
-{
-    let lookup = match pick {
-        Pick::List(list) => Some(Lookup::of(list, size, crd.len())),
-        _ => None,
-    };
-    let coordinate = |c: i64| C::try_from(c).map_err(|_| broken());
-    let room = match pick {
-        Pick::All => segments.iter().map(Range::len).sum(),
-        _ => 0,
-    };
-    let (mut ends, mut made) = (Vec::with_capacity(segments.len() + 1), Vec::with_capacity(room));
-    let mut below = vec![];
-    ends.push(0);
-    let mut found: Vec<(u64, usize)> = vec![];
-    for segment in segments {
-        match (pick, pick.row().filter(|_| ordered)) {
-            (Pick::All, _) => {
-                // Rows are mostly short: a loop is sooner done than a call.
-                crd[segment.clone()].iter().for_each(|&c| made.push(c));
-                append(&mut below, segment);
-            }
-            (_, Some((start, len))) => {
-                let place = |c: i64| crd[segment.clone()].partition_point(|&d| d.into() < c);
-                let (lo, hi) = (place(start), place(start.saturating_add_unsigned(len)));
-                let within = segment.start + lo..segment.start + hi;
-                for &c in &crd[within.clone()] {
-                    made.push(coordinate(c.into() - start)?);
-                }
-                append(&mut below, within);
-            }
-            _ => {
-                found.clear();
-                for at in segment {
-                    places(pick, lookup.as_ref(), crd[at].into(), |place| found.push((place, at)));
-                }
-                if !found.is_sorted() {
-                    found.sort_unstable();
-                }
-                for &(place, at) in &found {
-                    made.push(coordinate(place as i64)?);
-                    append(&mut below, at..at + 1);
-                }
-            }
-        }
-        ends.push(made.len() as i64);
-    }
-    Ok((ends, Buffer::from_vec(made), below))
+    crd: &'t Buffer,
+    /// Whether the coordinates of each segment ascend.
+    ordered: bool,
+    /// Whether each coordinate is in a segment once.
+    unique: bool,
 }
 
-/// The positions in the result of a coordinate that is stored.
-pub(crate) fn places(pick: &Pick, lookup: Option<&Lookup>, c: i64, mut found: impl FnMut(u64)) {
-    match (pick, lookup) {
-        (_, Some(lookup)) => lookup.places(c as u64).iter().for_each(|&place| found(place)),
-        (Pick::All, _) => found(c as u64),
-        (Pick::At(only), _) if c as u64 == *only => found(0),
-        (&Pick::Steps { start, step, len }, _) => {
-            let place = (c - start).div_euclid(step);
-            if (c - start).rem_euclid(step) == 0 && (0..len as i64).contains(&place) {
-                found(place as u64);
-            }
-        }
-        _ => {}
-    }
-}
+/// Where the children of each position end, their coordinates, and their positions.
+type Picked = (Vec<i64>, Buffer, Ranges);
 
-/// Where the coordinates of a list are in it.
-pub(crate) struct Lookup {
-    /// The positions, those of lesser coordinates first.
-    places: Vec<u64>,
-    /// The coordinates in that order.
-    sorted: Vec<u64>,
-    /// Where the positions of each coordinate of the axis begin, if the axis is short.
-    begins: Vec<u32>,
-}
-
-impl Lookup {
-    /// Of a list of coordinates of an axis, in which so many are to be found.
-    pub(crate) fn of(list: &[u64], size: u64, stored: usize) -> Lookup {
-        let mut places: Vec<u64> = (0..list.len() as u64).collect();
-        if !list.is_sorted() {
-            places.sort_by_key(|&place| list[place as usize]);
+impl Children<'_> {
+    /// What is selected of them, whose coordinates are a list.
+    fn picked<C>(self, crd: &[C], size: u64, pick: &Pick) -> Result<Picked, Diagnostic>
+    where
+        C: Element + Into<i64> + TryFrom<i64> + Ord,
+    {
+        match (pick, pick.row().filter(|_| self.ordered)) {
+            (Pick::All, _) => self.all(),
+            (_, Some((start, len))) => self.between(crd, start, start.saturating_add_unsigned(len)),
+            _ => self.found(crd, size, pick),
         }
-        let sorted: Vec<u64> = places.iter().map(|&place| list[place as usize]).collect();
-        let is_short = size <= 4 * (stored + list.len()) as u64;
-        let mut begins = vec![];
-        if is_short && u32::try_from(list.len()).is_ok() {
-            begins.resize(size as usize + 1, 0u32);
-            sorted.iter().for_each(|&c| begins[c as usize + 1] += 1);
-            for c in 0..size as usize {
-                begins[c + 1] += begins[c];
-            }
-        }
-        Lookup { places, sorted, begins }
     }
 
-    fn places(&self, c: u64) -> &[u64] {
-        let range = match self.begins.get(c as usize..c as usize + 2) {
-            Some(ends) => ends[0] as usize..ends[1] as usize,
-            None => {
-                let begin = self.sorted.partition_point(|&d| d < c);
-                begin..begin + self.sorted[begin..].partition_point(|&d| d == c)
+    fn all(self) -> Result<Picked, Diagnostic> {
+        let (mut ends, mut end) = (self.ends(), 0);
+        ends.extend(self.segments.iter().map(|segment| {
+            end += segment.len() as i64;
+            end
+        }));
+        let mut below = self.segments;
+        below.dedup_by(|next, last| {
+            let follows = next.start == last.end;
+            if follows {
+                last.end = next.end;
             }
+            follows || next.start >= next.end
+        });
+        Ok((ends, self.crd.gathered(&below)?, below))
+    }
+
+    /// Those whose coordinates are from one on below another, counted from there.
+    fn between<C>(self, crd: &[C], start: i64, stop: i64) -> Result<Picked, Diagnostic>
+    where
+        C: Element + Into<i64> + TryFrom<i64> + Ord,
+    {
+        let (mut ends, mut made, mut below) = (self.ends(), vec![], vec![]);
+        for segment in self.segments {
+            let place = |c: i64| crd[segment.clone()].partition_point(|&d| d.into() < c);
+            let (lo, hi) = (place(start), place(stop));
+            let within = segment.start + lo..segment.start + hi;
+            for &c in &crd[within.clone()] {
+                made.push(coordinate::<C>(c.into() - start)?);
+            }
+            append(&mut below, within);
+            ends.push(made.len() as i64);
+        }
+        Ok((ends, Buffer::from_vec(made), below))
+    }
+
+    /// Those whose coordinates are in a pick, in its order.
+    fn found<C>(self, crd: &[C], size: u64, pick: &Pick) -> Result<Picked, Diagnostic>
+    where
+        C: Element + Into<i64> + TryFrom<i64> + Ord,
+    {
+        let lookup = match pick {
+            Pick::List(list) => Some(Lookup::of(list, size, crd.len())),
+            _ => None,
         };
-        &self.places[range]
+        let (mut ends, mut made, mut below) = (self.ends(), vec![], vec![]);
+        let mut found: Vec<(u64, usize)> = vec![];
+        let ascends = self.ordered && pick.ascends();
+        // The positions fit if the last one does.
+        coordinate::<C>(pick.len(size).saturating_sub(1) as i64)?;
+        if ascends {
+            for segment in self.segments {
+                for at in segment {
+                    places(pick, lookup.as_ref(), crd[at].into(), |place| {
+                        made.extend(C::try_from(place as i64));
+                        append(&mut below, at..at + 1);
+                    });
+                }
+                ends.push(made.len() as i64);
+            }
+            return Ok((ends, Buffer::from_vec(made), below));
+        }
+        let descends = self.ordered && self.unique && matches!(pick, Pick::Steps { .. });
+        for segment in self.segments {
+            found.clear();
+            let mut look = |at: usize| {
+                places(pick, lookup.as_ref(), crd[at].into(), |place| found.push((place, at)));
+            };
+            match descends {
+                true => segment.rev().for_each(&mut look),
+                false => segment.for_each(&mut look),
+            }
+            if !descends && !found.is_sorted() {
+                found.sort_unstable();
+            }
+            for &(place, at) in &found {
+                made.extend(C::try_from(place as i64));
+                append(&mut below, at..at + 1);
+            }
+            ends.push(made.len() as i64);
+        }
+        Ok((ends, Buffer::from_vec(made), below))
     }
+
+    fn ends(&self) -> Vec<i64> {
+        let mut ends = Vec::with_capacity(self.segments.len() + 1);
+        ends.push(0);
+        ends
+    }
+}
+
+fn coordinate<C: TryFrom<i64>>(c: i64) -> Result<C, Diagnostic> {
+    C::try_from(c).map_err(|_| broken())
 }
 
 fn check(ranges: &Ranges, len: usize) -> Result<(), Diagnostic> {

@@ -2,7 +2,7 @@
 
 use crate::array::{coordinates, indices, known_format};
 use crate::borrowing::{copies, stable, stable_levels};
-use crate::convert::{self, canonical, converted, has_room, own, own_levels, reshaped};
+use crate::convert::{self, as_list, canonical, converted, has_room, own, own_levels, reshaped};
 use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::{given_away, is_foreign};
 use crate::listed;
@@ -47,6 +47,11 @@ impl Tensor {
     /// The tensor, of which the arrays of others may have changed.
     pub(crate) fn known(&self) -> &tamis::Tensor {
         &self.tensor
+    }
+
+    /// Whether its arrays are those of others.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// The tensor; arrays of others may have changed and are looked at again.
@@ -420,6 +425,10 @@ impl Tensor {
         let spec = spec(py, format, self.tensor.dims().len())?;
         let storage = beside(&spec, self.tensor.storage()).map_err(|d| raised(py, &d))?;
         let tensor = self.checked(py)?;
+        let listed = if self.foreign { None } else { as_list(&tensor, &storage) };
+        if let Some(made) = listed {
+            return made.map(Tensor::new).map_err(|d| raised(py, &d));
+        }
         let made = match tensor.vals().len() < LONG {
             true => detached(py, || converted(&tensor, &storage))?,
             false => interruptible(py, move || converted(&tensor, &storage))?

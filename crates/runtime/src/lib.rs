@@ -9,6 +9,7 @@
 //! | `exhausted` | ending with a diagnostic where memory runs out |
 //! | `index` | Rust's integers as positions and coordinates |
 //! | `memory` | arrays with one owner, the page policy of large ones |
+//! | `concatenated` | parts of arrays one behind the other |
 //! | `owned` | arrays that one side owns alone |
 //! | `pages` | an allocator that asks for huge pages |
 //! | `recycle` | large arrays that were freed, kept for the next |
@@ -52,6 +53,7 @@ mod bytes;
 pub mod cc;
 #[cfg(feature = "c-tier")]
 mod child;
+mod concatenated;
 pub mod coordinates;
 #[cfg(feature = "c-tier")]
 pub mod disk_cache;

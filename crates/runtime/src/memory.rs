@@ -19,6 +19,8 @@ use tamis_ir::half::{Bf16, F16};
 pub(crate) const HUGE_FROM: usize = 4 << 20;
 /// Memory of that size and more is aligned to this.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
+/// So many elements are copied at least.
+const SHORT: usize = 16;
 /// Results keep memory of so many times their size and no more.
 const MOST_ROOM: usize = 4;
 
@@ -260,32 +262,6 @@ impl Buffer {
         self
     }
 
-    /// The elements in these ranges, one range behind the other, as an array of its own.
-    ///
-    /// # Errors
-    /// When they do not fit in memory.
-    ///
-    /// # Panics
-    /// When a range ends behind the end.
-    pub fn gathered(&self, ranges: &[Range<usize>]) -> Result<Buffer, Diagnostic> {
-        fn gather<T: Element>(all: &[T], ranges: &[Range<usize>]) -> Result<Buffer, Diagnostic> {
-            let made = Building::new(ranges.iter().map(Range::len).sum())?;
-            let mut begin = 0;
-            for range in ranges {
-                for (k, &element) in all[range.clone()].iter().enumerate() {
-                    // SAFETY: there is room for every element, and nobody else has the memory.
-                    unsafe { made.write(begin + k, element) };
-                }
-                begin += range.len();
-            }
-            // SAFETY: as many were written as there is room for.
-            Ok(unsafe { made.finish() })
-        }
-        for_element!(self.datatype, T => {
-            gather(self.as_slice::<T>().expect("the data type was matched"), ranges)
-        })
-    }
-
     /// The same elements, without the room behind them where that is much: kernels reserve what a
     /// result may take, and so does every part of it, and the next, which gets this room.
     pub(crate) fn fitted(mut self) -> Buffer {
@@ -421,6 +397,27 @@ impl<T: Copy> Building<T> {
         debug_assert!(at < self.len);
         // SAFETY: the element lies in the allocation and is used by this thread alone.
         unsafe { self.address.add(at).write(thing) }
+    }
+
+    /// Writes things of an array to the elements from one on. Of few it writes what follows them there, too,
+    /// since the number is not foreseen by processors, and these elements are to be written later.
+    ///
+    /// # Safety
+    /// As of [`Building::write`], for all elements from that one on.
+    pub unsafe fn append(&self, at: usize, all: &[T], range: Range<usize>) {
+        let (start, things) = (range.start, &all[range]);
+        debug_assert!(at + things.len() <= self.len);
+        let has_room = at + SHORT <= self.len && start + SHORT <= all.len();
+        let len = if things.len() <= SHORT && has_room { SHORT } else { things.len() };
+        // SAFETY: both arrays have so many elements from there on; this one is used by the caller alone.
+        unsafe {
+            let (from, to) = (all.as_ptr().add(start), self.address.add(at));
+            match len {
+                // A number that is known is no call.
+                SHORT => from.copy_to_nonoverlapping(to, SHORT),
+                len => from.copy_to_nonoverlapping(to, len),
+            }
+        }
     }
 
     /// All things.
