@@ -26,7 +26,7 @@ from ._expressions import broadcast_shapes, compute, compute_kept, elementwise
 from ._formulas import FUNCTIONS, has_kernel, result_type
 from ._moves import broadcast_to
 from ._native import check_memory
-from ._operands import number_text
+from ._operands import number_text, type_name
 from ._plans import keep_plan, key_of, plan_of
 from ._tensor import Tensor, _of_entries, asarray, compact, usual
 
@@ -283,6 +283,9 @@ def _addresses(x: Tensor) -> list[tuple[str, int, int]]:
 def _part(x: Any) -> Any:
     """An operand: a sparse tensor, an array, or a number, whose type is weak as in NumPy."""
     if isinstance(x, (bool, int, float, complex, np.ndarray, np.generic)):
+        if isinstance(x, (np.ndarray, np.generic)):
+            # Refuses types that no tensor has.
+            type_name(x.dtype)
         return x
     tensor = x if isinstance(x, Tensor) else asarray(x)
     return tensor.to_numpy() if tensor.is_full else tensor.canonical()

@@ -130,10 +130,10 @@ class Operators:
     def _binary(self, name: str, left: Any, right: Any) -> Any:
         if not (is_operand(left) and is_operand(right)):
             return NotImplemented
-        if name == "multiply" and (_is_scipy_matrix(left) or _is_scipy_matrix(right)):
-            # What SciPy's matrices mean by *, and nothing else does.
-            reason = "* of a SciPy matrix may be either product"
-            raise refused(reason, "write @, or use SciPy's sparse arrays")
+        if name == "multiply" and (_is_matrix(left) or _is_matrix(right)):
+            # What matrices of SciPy and NumPy mean by *, and nothing else does.
+            reason = "* of a matrix of SciPy or NumPy may be either product"
+            raise refused(reason, "write @, or use their arrays")
         return self._elements(name, left, right)
 
     def _elements(self, name: str, *operands: Any) -> Any:
@@ -422,6 +422,6 @@ def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
     return Expression(tree.shape, dtype, (tree,), step=step)
 
 
-def _is_scipy_matrix(x: Any) -> bool:
+def _is_matrix(x: Any) -> bool:
     scipy_sparse = sys.modules.get("scipy.sparse")
-    return scipy_sparse is not None and isinstance(x, scipy_sparse.spmatrix)
+    return isinstance(x, np.matrix) or scipy_sparse is not None and isinstance(x, scipy_sparse.spmatrix)

@@ -57,10 +57,12 @@ def test_products_beside_scipy(form, matrix):
 
 def test_what_matrices_mean_by_a_star_is_refused():
     found = tamis.asarray(np.eye(3), format="csr")
-    stored = sp.csr_matrix(np.eye(3))
-    for call in (lambda: stored * found, lambda: found * stored):
-        with pytest.raises(tamis.TamisTypeError, match="either product"):
-            call()
+    for stored in (sp.csr_matrix(np.eye(3)), np.asmatrix(np.eye(3)), np.asmatrix(np.ones(3))):
+        for call in (lambda: stored * found, lambda: found * stored):
+            with pytest.raises(tamis.TamisTypeError, match="either product"):
+                call()
+    product = found @ np.asmatrix(MADE[:3, :3])
+    np.testing.assert_array_equal(full(product), MADE[:3, :3])
 
 
 def test_only_operators_of_scipy_hand_over():
@@ -387,3 +389,35 @@ def test_scipys_lists_and_keys_are_joined():
 def test_vectors_of_scipy_in_any_order(places):
     vector = sp.coo_array((np.array([1.0, 2.0]), (np.array(places),)), shape=(3,))
     np.testing.assert_array_equal(tamis.asarray(vector).todense(), vector.toarray())
+
+
+@pytest.mark.parametrize("dtype", [object, str, "m8[s]", "M8[s]", np.longdouble])
+def test_elements_of_no_tensor_are_refused_by_every_function(dtype):
+    found = tamis.asarray(np.eye(3), format="csr")
+    other = np.ones((3, 3), dtype="i8").astype(dtype)
+    names = "add multiply maximum fmax hypot arctan2 logaddexp equal less copysign power".split()
+    calls = [lambda x, y, name=name: getattr(np, name)(x, y) for name in names]
+    calls.append(lambda x, y: np.where(found > 0, x, y))
+    for call in calls:
+        for x, y in ((found, other), (other, found)):
+            with pytest.raises(tamis.TamisTypeError):
+                call(x, y)
+
+
+def test_numbers_for_nan_and_infinities():
+    values = np.array([[0, np.nan, 1], [np.inf, 0, -np.inf]])
+    for options in ({}, {"nan": 7.0}, {"posinf": 5, "neginf": -5}, {"copy": False, "nan": 2}):
+        made = np.nan_to_num(tamis.asarray(values, format="csr"), **options)
+        np.testing.assert_array_equal(full(made), np.nan_to_num(values.copy(), **options))
+
+
+@pytest.mark.parametrize("dtype", [bool, "i2", "f4", "c8"])
+def test_conjugates_and_sizes_have_the_type_that_they_have_in_numpy(dtype):
+    values = np.eye(3).astype(dtype)
+    found = tamis.asarray(values, format="csr")
+    assert found.itemsize == values.itemsize
+    for name in ("conj", "conjugate"):
+        made, expected = getattr(found, name)(), getattr(values, name)()
+        assert made.dtype == expected.dtype
+        np.testing.assert_array_equal(full(made), expected)
+    assert np.conj(found).dtype == np.conj(values).dtype
