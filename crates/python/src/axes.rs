@@ -91,7 +91,7 @@ pub fn lines<'py>(pos: &Bound<'py, PyAny>, is_wide: bool) -> PyResult<Bound<'py,
     lent(py, made, &[len], &[0], Access::Given)
 }
 
-/// The same of an array of positions.
+/// The line of each entry, as integers of a width.
 pub(crate) fn numbers_of(pos: &Buffer, width: IndexWidth) -> Result<Buffer, Diagnostic> {
     match (width, pos.as_slice::<i32>(), pos.as_slice::<i64>()) {
         (IndexWidth::I64, Some(pos), _) => numbers::<i32, i64>(pos),

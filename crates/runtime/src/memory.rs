@@ -400,7 +400,7 @@ impl<T: Copy> Building<T> {
     }
 
     /// Writes things of an array to the elements from one on. Of few it writes what follows them there, too,
-    /// since the number is not foreseen by processors, and these elements are to be written later.
+    /// since processors do not predict the number, and these elements are to be written later.
     ///
     /// # Safety
     /// As of [`Building::write`], for all elements from that one on.

@@ -111,6 +111,14 @@ const CHOOSE: [&str; 2] = [
 ",
 ];
 
+fn choose(register: Register) -> &'static str {
+    match register {
+        Register::F32 => CHOOSE[0],
+        Register::F64 => CHOOSE[1],
+        _ => "return y ^ ((x ^ y) & -(TYPE)c);",
+    }
+}
+
 fn scalar(op: &str, ty: Type) -> Option<Parts> {
     if let Some(body) = elementary::body(op, ty) {
         return Some(parts(&type_name(ty), ONE, &body));
@@ -119,11 +127,8 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
     let unsigned = ty.register == Register::U64;
     let (params, body) = match op {
         "select" => (CHOICE, "return c ? x : y;"),
-        "choose" if ty.register == Register::F32 => (CHOICE, CHOOSE[0]),
-        "choose" if ty.register == Register::F64 => (CHOICE, CHOOSE[1]),
         _ if ty.register == Register::Bool => return None,
-        "choose" if unsigned => (CHOICE, "return y ^ ((x ^ y) & -(uint64_t)c);"),
-        "choose" if int => (CHOICE, "return y ^ ((x ^ y) & -(int64_t)c);"),
+        "choose" => (CHOICE, choose(ty.register)),
         "min" if int => (TWO, "return x < y ? x : y;"),
         "max" if int => (TWO, "return x > y ? x : y;"),
         "min" => (TWO, "return x < y || x != x ? x : y;"),
