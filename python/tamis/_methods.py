@@ -78,7 +78,8 @@ class Methods:
     def conjugate(self) -> Any:
         """The complex conjugates."""
         # As NumPy has it: the method gives truth values back, where the function makes numbers.
-        return numpy.conjugate(self) if self.dtype.kind == "c" else self
+        made: Any = self
+        return numpy.conjugate(self) if made.dtype.kind == "c" else self
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """The elements of a diagonal of two axes, along a last axis."""
