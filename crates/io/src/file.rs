@@ -77,7 +77,7 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
     if format != FileFormat::RutherfordBoeing {
         find_fill(&mut file.header);
     }
-    Ok(file)
+    Ok(file.with_fill())
 }
 
 /// Takes the fill value out of the comments.
@@ -135,7 +135,7 @@ pub(crate) fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>
 }
 
 /// Writes a tensor to a file in the format that its name tells, gzipped if it ends in `.gz`; to a
-/// [`Folder`](crate::Folder) of one part if it ends in `/`.
+/// [`Folder`](crate::Folder) of one part if it ends in `/`. The file names the fill value where that is not 0.
 ///
 /// The file appears under its name when it is complete; if writing fails, what was there stays.
 ///
@@ -148,6 +148,7 @@ pub fn write(
 ) -> Result<(), FileError> {
     known_format(path, options.format)?;
     progress::begin(None);
+    let options = &options.with_fill_of(coordinates);
     if folder::is_folder(path) {
         let about = (coordinates.dims(), coordinates.vals().datatype());
         return folder::write_folder(path, about, options.fill, |path, out| {

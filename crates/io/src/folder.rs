@@ -316,7 +316,7 @@ impl Folder {
             }
             list.append(Coordinates::new(dims, crds, vals).map_err(flawed)?).map_err(flawed)?;
         }
-        Ok(list)
+        Ok(list.with_fill(self.fill.unwrap_or(Scalar::I64(0))))
     }
 
     /// Requires that a part is there as it was written.

@@ -179,6 +179,16 @@ pub struct File {
     pub header: Header,
 }
 
+impl File {
+    /// The file, whose entries have the fill value that the header says.
+    pub(crate) fn with_fill(self) -> File {
+        match self.header.fill {
+            Some(fill) => File { coordinates: self.coordinates.with_fill(fill), ..self },
+            None => self,
+        }
+    }
+}
+
 /// How to read a file.
 #[derive(Clone, Default, Debug)]
 pub struct ReadOptions {
@@ -201,7 +211,8 @@ pub struct WriteOptions {
     pub comments: Vec<String>,
     /// The format of what goes to standard output.
     pub format: Option<FileFormat>,
-    /// The value of coordinates without an entry, where that is not 0.
+    /// The value of coordinates without an entry, where the list does not say it ([`Coordinates::fill`]) and
+    /// it is not 0.
     pub fill: Option<Scalar>,
     /// What the entries on and below the diagonal stand for; those above are left out then. Only
     /// Matrix Market holds it.
@@ -209,4 +220,11 @@ pub struct WriteOptions {
     /// Which values to write: with [`Field::Pattern`] none, with others all. Only Matrix Market
     /// holds it.
     pub field: Option<Field>,
+}
+
+impl WriteOptions {
+    /// The options for a list: with its own fill value where it says one.
+    pub(crate) fn with_fill_of(&self, list: &Coordinates) -> WriteOptions {
+        WriteOptions { fill: list.fill().or(self.fill), ..self.clone() }
+    }
 }

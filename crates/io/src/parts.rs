@@ -25,7 +25,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
-use tamis_runtime::{Coordinates, DataType, Values};
+use tamis_runtime::{Coordinates, DataType, Scalar, Values};
 
 /// What is read of a file.
 pub(crate) enum Scope {
@@ -345,7 +345,8 @@ impl Cut {
         let (_, crds, vals) = part.coordinates.into_parts();
         let vals = self.typed(vals, all)?;
         let list = Coordinates::new(self.dims(all), crds, vals).map_err(Flaw::of_list);
-        list.map_err(|flaw| flaw.of_file(&self.path))
+        let list = list.map_err(|flaw| flaw.of_file(&self.path))?;
+        Ok(list.with_fill(self.header().fill.unwrap_or(Scalar::I64(0))))
     }
 
     /// Values of a part in the type that all parts have together.

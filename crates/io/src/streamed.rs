@@ -32,7 +32,7 @@ pub fn is_streamed(path: &Path, standard: Option<FileFormat>) -> bool {
 /// writes one.
 ///
 /// # Errors
-/// When writing fails or `parts` does; what was there stays then.
+/// When writing fails, `parts` does, or a part has another fill value than the options say; what was there stays then.
 ///
 /// ```
 /// use tamis_io::{Coordinates, DataType, FileError, Values, WriteOptions, write_in_parts};
@@ -76,6 +76,17 @@ fn content<E: From<FileError>>(
     Ok(encoder.finish().map(drop).map_err(|error| not_writable(path, &error))?)
 }
 
+/// Refuses a part whose fill value the file does not say.
+fn check_fill(path: &Path, part: &Coordinates, options: &WriteOptions) -> Result<(), FileError> {
+    // By their text, so that NaN is itself.
+    let [own, said] = [part.fill(), options.fill].map(|fill| fill.map(|fill| fill.to_string()));
+    let Some(own) = own.filter(|own| said.as_ref() != Some(own)) else { return Ok(()) };
+    let said = said.unwrap_or_else(|| "0".to_owned());
+    let message = format!("a part has the fill value {own}, the file {said}");
+    let help = "say the fill value of all parts in WriteOptions::fill";
+    Err(FileError::whole(FileErrorCode::Unsupported, path, message, help))
+}
+
 fn text<E: From<FileError>>(
     path: &Path,
     out: &mut dyn Write,
@@ -87,7 +98,10 @@ fn text<E: From<FileError>>(
     match format(path, options.format) {
         Some(FileFormat::Frostt) => {
             frostt::write_head(out, dims, options).map_err(refused)?;
-            parts(&mut |list| frostt::write_entries(out, list).map_err(refused))
+            parts(&mut |list| {
+                check_fill(path, list, options)?;
+                frostt::write_entries(out, list).map_err(refused)
+            })
         }
         Some(FileFormat::MatrixMarket) => {
             // How many entries there are stands before the first: these wait in a file.
@@ -95,7 +109,10 @@ fn text<E: From<FileError>>(
             let folder = if is_standard(path) { &std::env::temp_dir().join("-") } else { path };
             let (waiting, file) = beside(folder, Readers::User).map_err(refused)?;
             let mut lines = BufWriter::with_capacity(1 << 16, file);
-            parts(&mut |list| all.add(&mut lines, list).map_err(refused))?;
+            parts(&mut |list| {
+                check_fill(path, list, options)?;
+                all.add(&mut lines, list).map_err(refused)
+            })?;
             lines.flush().map_err(refused)?;
             out.write_all(&all.head()).map_err(refused)?;
             let mut lines = File::open(waiting.path()).map_err(refused)?;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use tamis::{Duplicates, IndexWidth};
-use tamis_io::{Header, WriteOptions};
+use tamis_io::{FileFormat, Header, WriteOptions};
 
 /// What a file says of itself: its format, symmetry and comments.
 type About = (String, String, Vec<String>);
@@ -48,8 +48,9 @@ pub fn write(
     comments: Vec<String>,
 ) -> PyResult<()> {
     let tensor = tensor.checked(py)?;
-    // Files hold no fill value: every element is written where it is not 0.
-    let tensor = match tensor.storage().fill.is_zero() {
+    // Rutherford-Boeing has no fill value: every element is written where it is not 0.
+    let is_told = FileFormat::of(&path) != Some(FileFormat::RutherfordBoeing);
+    let tensor = match is_told || tensor.storage().fill.is_zero() {
         true => detached(py, || canonical(tensor))?,
         false => {
             let spec = spec(py, "dense", tensor.dims().len())?;

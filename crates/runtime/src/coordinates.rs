@@ -16,25 +16,32 @@ use tamis_ir::ids::Id;
 ///
 /// There is one coordinate per mode and value, each in its dimension. The list counts against the
 /// memory limit as long as it lives.
+///
+/// What came from a tensor or a file with a fill value other than 0 keeps it: [`Coordinates::fill`].
 #[derive(Debug)]
 pub struct Coordinates {
     dims: Vec<u64>,
     crds: Vec<Vec<u64>>,
     vals: Values,
+    /// The value of coordinates without an entry, where that is known to be other than 0.
+    fill: Option<Scalar>,
     /// Counts as long as the list lives.
     reservation: Reservation,
 }
 
 impl PartialEq for Coordinates {
     fn eq(&self, other: &Coordinates) -> bool {
-        (&self.dims, &self.crds, &self.vals) == (&other.dims, &other.crds, &other.vals)
+        let fill = |list: &Coordinates| list.fill.map(|fill| fill.computed(list.vals.datatype()));
+        (&self.dims, &self.crds, &self.vals, fill(self))
+            == (&other.dims, &other.crds, &other.vals, fill(other))
     }
 }
 
 impl Clone for Coordinates {
     fn clone(&self) -> Coordinates {
         let (dims, crds, vals) = (self.dims.clone(), self.crds.clone(), self.vals.clone());
-        Coordinates { reservation: Reservation::of(bytes_of(&crds, &vals)), dims, crds, vals }
+        let reservation = Reservation::of(bytes_of(&crds, &vals));
+        Coordinates { dims, crds, vals, fill: self.fill, reservation }
     }
 }
 
@@ -67,13 +74,35 @@ impl Coordinates {
         let mut reservation = Reservation::default();
         let bytes = bytes_of(&crds, &vals);
         reservation.resize(bytes, "a list of entries", budget::SMALLER_TENSOR)?;
-        Ok(Coordinates { dims, crds, vals, reservation })
+        Ok(Coordinates { dims, crds, vals, fill: None, reservation })
     }
 
     /// A list that is known to be valid.
     pub(crate) fn trusted(dims: Vec<u64>, crds: Vec<Vec<u64>>, vals: Values) -> Coordinates {
         debug_assert!(check_lengths(&dims, &crds, vals.len()).is_ok());
-        Coordinates { reservation: Reservation::of(bytes_of(&crds, &vals)), dims, crds, vals }
+        let reservation = Reservation::of(bytes_of(&crds, &vals));
+        Coordinates { dims, crds, vals, fill: None, reservation }
+    }
+
+    /// The list with this value at coordinates without an entry.
+    ///
+    /// ```
+    /// use tamis_runtime::{Coordinates, Scalar, Values};
+    /// # fn main() -> Result<(), tamis_runtime::Diagnostic> {
+    /// let list = Coordinates::new(vec![3], vec![vec![1]], Values::F64(vec![5.0]))?;
+    /// assert_eq!(list.fill(), None);
+    /// let fill = Scalar::F64(f64::INFINITY);
+    /// assert_eq!(list.with_fill(fill).fill(), Some(fill));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_fill(self, fill: Scalar) -> Coordinates {
+        Coordinates { fill: Some(fill).filter(|fill| !fill.is_zero()), ..self }
+    }
+
+    /// The value of coordinates without an entry, where that is known to be other than 0.
+    pub fn fill(&self) -> Option<Scalar> {
+        self.fill
     }
 
     /// The dimension of each mode.
@@ -94,13 +123,24 @@ impl Coordinates {
     /// Adds the entries of another list of the same dimensions and type behind those of this one.
     ///
     /// # Errors
-    /// When the other list has other dimensions or another type, or both are beyond the memory limit.
+    /// When the other list has other dimensions, another type or another fill value, or both are beyond
+    /// the memory limit.
     pub fn append(&mut self, more: Coordinates) -> Result<(), Diagnostic> {
         let (own, other) = (self.vals.datatype(), more.vals.datatype());
         if (&self.dims, own) != (&more.dims, other) {
             let message = format!(
                 "a list of {other} with dimensions {:?} is no continuation of one of {own} with {:?}",
                 more.dims, self.dims
+            );
+            let help = "append lists of one tensor";
+            return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
+        }
+        if self.fill != more.fill {
+            let said = |list: &Coordinates| list.fill.map_or("0".to_owned(), |f| f.to_string());
+            let message = format!(
+                "a list with the fill value {} is no continuation of one with {}",
+                said(&more),
+                said(self)
             );
             let help = "append lists of one tensor";
             return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
@@ -122,10 +162,12 @@ impl Coordinates {
     pub fn picked(&self, positions: &[usize]) -> Result<Coordinates, Diagnostic> {
         let of = |crds: &Vec<u64>| positions.iter().map(|&n| crds[n]).collect();
         let crds = self.crds.iter().map(of).collect();
-        Coordinates::new(self.dims.clone(), crds, self.vals.at(positions))
+        let list = Coordinates::new(self.dims.clone(), crds, self.vals.at(positions))?;
+        Ok(Coordinates { fill: self.fill, ..list })
     }
 
-    /// Dimensions, coordinates and values, as [`Coordinates::new`] takes them.
+    /// Dimensions, coordinates and values, as [`Coordinates::new`] takes them; [`Coordinates::fill`] is
+    /// none of them.
     pub fn into_parts(self) -> (Vec<u64>, Vec<Vec<u64>>, Values) {
         (self.dims, self.crds, self.vals)
     }

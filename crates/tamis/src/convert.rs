@@ -10,11 +10,26 @@ use tamis_runtime::{Coordinates, Duplicates, Tensor, is_list};
 
 /// A tensor of this storage with these entries. Explicit zeros are kept.
 ///
+/// Where the list says a fill value ([`Coordinates::fill`]) and the storage has another, elements without an entry
+/// get their positions, as by [`ToFormat::to_format`].
+///
 /// Values become the storage's data type: integers are summed in 64 bits and checked to fit,
 /// anything but zero is true. Refused are coordinates outside their dimension, positions or
 /// coordinates that do not fit their index width, fractions as integers, and, if asked,
 /// duplicates.
 pub fn pack(
+    list: &Coordinates,
+    storage: &Storage,
+    duplicates: Duplicates,
+) -> Result<Tensor, Diagnostic> {
+    let Some(fill) = list.fill() else { return pack_entries(list, storage, duplicates) };
+    let spec = FormatSpec { fill: Some(fill), ..FormatSpec::of(storage.format.clone()) };
+    let own = Storage { fill: spec.resolve(storage.datatype)?.fill, ..storage.clone() };
+    pack_entries(list, &own, duplicates)?.to_format(storage)
+}
+
+/// A tensor of these entries, of a storage that has the fill value of the list.
+fn pack_entries(
     list: &Coordinates,
     storage: &Storage,
     duplicates: Duplicates,

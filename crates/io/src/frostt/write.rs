@@ -6,12 +6,12 @@ use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use std::io::{self, Write};
 use std::path::Path;
-use tamis_runtime::Coordinates;
+use tamis_runtime::{Coordinates, Scalar};
 
 /// Writes a tensor as plain FROSTT text; `path` names the file in errors.
 ///
 /// The first line gives the dimensions; floats are the shortest text that reads back exactly. A
-/// tensor of order 0 is its value alone, 0 if it has none, without comments.
+/// tensor of order 0 is its value alone, the fill value if it has none, without comments.
 ///
 /// # Errors
 /// When writing fails.
@@ -21,6 +21,7 @@ pub fn write_frostt(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> Result<(), FileError> {
+    let options = &options.with_fill_of(coordinates);
     write_text(out, coordinates, options).map_err(|error| not_writable(path, &error))
 }
 
@@ -31,7 +32,8 @@ fn write_text(
 ) -> io::Result<()> {
     write_head(out, coordinates.dims(), options)?;
     if coordinates.dims().is_empty() && coordinates.vals().is_empty() {
-        return out.write_all(b"0\n");
+        let value = options.fill.unwrap_or(Scalar::I64(0));
+        return writeln!(out, "{value}");
     }
     write_entries(out, coordinates)
 }

@@ -7,13 +7,13 @@ use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use std::io::Write;
 use std::path::Path;
-use tamis_runtime::{Coordinates, DataType, Values};
+use tamis_runtime::{Coordinates, DataType, Element, Scalar, Values};
 
 /// Writes a matrix as Matrix Market text; `path` names the file in errors.
 ///
 /// The symmetry is what the options say, usually `general`; the field is `pattern` where they say so, `integer` for integers and truth values,
 /// `unsigned-integer` if some are above 2^63 - 1, `real` or `complex` otherwise. A vector becomes a single column, an order-0 tensor a 1 by 1 matrix. In
-/// the array layout, duplicates are added and absent entries are zero.
+/// the array layout, duplicates are added and absent entries are the fill value.
 ///
 /// # Errors
 /// When the tensor has more than two modes, or writing fails.
@@ -23,6 +23,7 @@ pub fn write_matrix_market(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> Result<(), FileError> {
+    let options = &options.with_fill_of(coordinates);
     let shape = Shape::of(coordinates.dims(), path)?;
     let field = field_name(coordinates.vals());
     let written = match options.layout {
@@ -33,7 +34,7 @@ pub fn write_matrix_market(
         }
         Layout::Array => {
             let text = head(&shape, field, None, options);
-            write_values(out, text, &shape.dense(coordinates, path)?)
+            write_values(out, text, &shape.dense(coordinates, options.fill, path)?)
         }
     };
     written.map_err(|error| not_writable(path, &error))
@@ -149,7 +150,12 @@ impl Shape {
     }
 
     /// All values of the matrix, in column-major order.
-    fn dense(&self, coordinates: &Coordinates, path: &Path) -> Result<Values, FileError> {
+    fn dense(
+        &self,
+        coordinates: &Coordinates,
+        fill: Option<Scalar>,
+        path: &Path,
+    ) -> Result<Values, FileError> {
         let size = u128::from(self.rows) * u128::from(self.columns);
         let length = usize::try_from(size).unwrap_or(usize::MAX);
         let place = |entry: usize| {
@@ -163,44 +169,53 @@ impl Shape {
             FileError::whole(FileErrorCode::TooLarge, path, message, help)
         };
         let dense = match coordinates.vals() {
-            Values::Bool(v) => scatter(v, length, place, |a, b| a | b).map(Values::Bool),
-            Values::I8(v) => scatter(v, length, place, i8::wrapping_add).map(Values::I8),
-            Values::I16(v) => scatter(v, length, place, i16::wrapping_add).map(Values::I16),
-            Values::I32(v) => scatter(v, length, place, i32::wrapping_add).map(Values::I32),
-            Values::I64(v) => scatter(v, length, place, i64::wrapping_add).map(Values::I64),
-            Values::U8(v) => scatter(v, length, place, u8::wrapping_add).map(Values::U8),
-            Values::U16(v) => scatter(v, length, place, u16::wrapping_add).map(Values::U16),
-            Values::U32(v) => scatter(v, length, place, u32::wrapping_add).map(Values::U32),
-            Values::U64(v) => scatter(v, length, place, u64::wrapping_add).map(Values::U64),
-            Values::F16(v) => scatter(v, length, place, |a, b| a + b).map(Values::F16),
-            Values::Bf16(v) => scatter(v, length, place, |a, b| a + b).map(Values::Bf16),
-            Values::F32(v) => scatter(v, length, place, |a, b| a + b).map(Values::F32),
-            Values::F64(v) => scatter(v, length, place, |a, b| a + b).map(Values::F64),
+            Values::Bool(v) => scatter(v, (length, fill), place, |a, b| a | b).map(Values::Bool),
+            Values::I8(v) => scatter(v, (length, fill), place, i8::wrapping_add).map(Values::I8),
+            Values::I16(v) => scatter(v, (length, fill), place, i16::wrapping_add).map(Values::I16),
+            Values::I32(v) => scatter(v, (length, fill), place, i32::wrapping_add).map(Values::I32),
+            Values::I64(v) => scatter(v, (length, fill), place, i64::wrapping_add).map(Values::I64),
+            Values::U8(v) => scatter(v, (length, fill), place, u8::wrapping_add).map(Values::U8),
+            Values::U16(v) => scatter(v, (length, fill), place, u16::wrapping_add).map(Values::U16),
+            Values::U32(v) => scatter(v, (length, fill), place, u32::wrapping_add).map(Values::U32),
+            Values::U64(v) => scatter(v, (length, fill), place, u64::wrapping_add).map(Values::U64),
+            Values::F16(v) => scatter(v, (length, fill), place, |a, b| a + b).map(Values::F16),
+            Values::Bf16(v) => scatter(v, (length, fill), place, |a, b| a + b).map(Values::Bf16),
+            Values::F32(v) => scatter(v, (length, fill), place, |a, b| a + b).map(Values::F32),
+            Values::F64(v) => scatter(v, (length, fill), place, |a, b| a + b).map(Values::F64),
             Values::C64(v) => {
                 let add = |a: [f32; 2], b: [f32; 2]| [a[0] + b[0], a[1] + b[1]];
-                scatter(v, length, place, add).map(Values::C64)
+                scatter(v, (length, fill), place, add).map(Values::C64)
             }
             Values::C128(v) => {
                 let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
-                scatter(v, length, place, add).map(Values::C128)
+                scatter(v, (length, fill), place, add).map(Values::C128)
             }
         };
         dense.ok_or_else(too_large)
     }
 }
 
-/// The values added at their positions among `length` zeros; `None` where memory is too small.
-fn scatter<T: Copy + Default>(
+/// The values added at their positions among `length` elements, all others the fill value; `None` where memory is
+/// too small.
+fn scatter<T: Element>(
     values: &[T],
-    length: usize,
+    (length, fill): (usize, Option<Scalar>),
     place: impl Fn(usize) -> usize,
     add: impl Fn(T, T) -> T,
 ) -> Option<Vec<T>> {
     let mut dense: Vec<T> = Counted::with_room(length).ok()?.into_vec();
-    dense.resize(length, T::default());
+    let zero = T::of(Scalar::I64(0));
+    dense.resize(length, zero);
     for (entry, &value) in values.iter().enumerate() {
         let place = place(entry);
         dense[place] = add(dense[place], value);
+    }
+    if let Some(fill) = fill.map(T::of) {
+        let mut is_absent: Vec<bool> = Counted::with_room(length).ok()?.into_vec();
+        is_absent.resize(length, true);
+        (0..values.len()).for_each(|entry| is_absent[place(entry)] = false);
+        let absent = dense.iter_mut().zip(is_absent).filter(|(_, is_absent)| *is_absent);
+        absent.for_each(|(element, _)| *element = fill);
     }
     Some(dense)
 }

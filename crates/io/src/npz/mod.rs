@@ -56,7 +56,7 @@ fn read(from: impl Read + Seek) -> Parsed<File> {
         comments: vec![],
         fill,
     };
-    Ok(File { coordinates, header })
+    Ok(File { coordinates, header }.with_fill())
 }
 
 /// Refuses tensors of so many modes as an archive of a format does not hold; other formats hold them.
@@ -84,12 +84,13 @@ pub(crate) fn write_archive(
     check_dims(coordinates.dims()).map_err(|told| {
         FileError::whole(FileErrorCode::Range, path, told.message, "write a .tns file")
     })?;
+    let fill = coordinates.fill().or(options.fill);
     let parts = match format {
-        FileFormat::Binsparse => binsparse::parts(coordinates, options.fill),
+        FileFormat::Binsparse => binsparse::parts(coordinates, fill),
         _ => scipy::parts(coordinates),
     };
     let mut parts = parts.map_err(|flaw| flaw.of_file(path))?;
-    if let Some(fill) = options.fill {
+    if let Some(fill) = fill {
         parts.push(("fill_value", Array::of_scalar(fill, coordinates.vals().datatype())));
     }
     write_parts(out, &parts).map_err(|error| save::not_writable(path, &error))

@@ -35,7 +35,7 @@ pub fn write_rutherford_boeing(
             return Err(FileError::order(path, format, order));
         }
     };
-    if let Some(fill) = options.fill {
+    if let Some(fill) = coordinates.fill().or(options.fill) {
         let message = format!("Rutherford-Boeing does not tell the fill value {fill}");
         let help = "write a .mtx, .tns or .npz file";
         return Err(FileError::whole(FileErrorCode::Unsupported, path, message, help));

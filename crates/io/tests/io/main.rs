@@ -3,6 +3,7 @@
 mod chunks;
 mod damage;
 mod errors;
+mod fill;
 mod folder;
 mod frostt;
 mod matrix_market;

@@ -115,6 +115,13 @@ fn check_shape(list: &Coordinates, storage: &Storage) -> Result<(), Diagnostic> 
             format!("a tensor of order {} got a format of order {order}", list.dims().len());
         return Err(Diagnostic::new(Code::FormatOrder, message).help("choose another format"));
     }
+    let fill = list.fill().map(|fill| fill.computed(storage.datatype));
+    if let Some(fill) = fill.filter(|fill| !fill.same_value(storage.fill)) {
+        let message =
+            format!("the list has {fill} where it has no entry, the storage {}", storage.fill);
+        let help = "pack it with its own fill value, then convert the tensor";
+        return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
+    }
     Ok(())
 }
 

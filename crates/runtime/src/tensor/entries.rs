@@ -17,7 +17,8 @@ use tamis_ir::ids::Id;
 const SMALLER_LIST: &str = "work on a smaller part, or on the arrays of the tensor";
 
 impl Tensor {
-    /// The stored entries in storage order; a coordinate with several is there as often.
+    /// The stored entries in storage order; a coordinate with several is there as often. The list has the
+    /// fill value of the tensor.
     ///
     /// # Errors
     /// When the list, of 8 bytes per coordinate, does not fit in memory.
@@ -26,11 +27,14 @@ impl Tensor {
         let positions = if self.has_only_entries() { 0 } else { size_of::<usize>() };
         let bytes = self.nnz() as f64 * (entry + positions) as f64;
         budget::check("the list of a tensor's entries", bytes, SMALLER_LIST)?;
+        let list = |crds, vals| {
+            Coordinates::trusted(self.dims.clone(), crds, vals).with_fill(self.storage.fill)
+        };
         let format = &self.storage.format;
         if self.is_plain() {
             let crds = by_levels(format, &views(format, &self.dims, &self.levels), &self.levels);
             let vals = Values::copied(&self.vals);
-            return Ok(Coordinates::trusted(self.dims.clone(), crds, vals));
+            return Ok(list(crds, vals));
         }
         let mut crds: Vec<Vec<u64>> = vec![vec![]; self.dims.len()];
         let mut positions = vec![];
@@ -43,7 +47,7 @@ impl Tensor {
         let all = self.has_only_entries();
         let vals =
             if all { Values::copied(&self.vals) } else { Values::gathered(&self.vals, &positions) };
-        Ok(Coordinates::trusted(self.dims.clone(), crds, vals))
+        Ok(list(crds, vals))
     }
 
     /// The stored entries with their coordinates, in storage order; a coordinate with several is there as
