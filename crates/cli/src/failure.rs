@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tamis::{Code, Diagnostic, Kind};
+use tamis::{Code, Diagnostic, Kind, Setting};
 use tamis_io::{FileError, FileErrorCode};
 
 /// A diagnostic of the compiler, or one of a file.
@@ -106,14 +106,31 @@ impl From<io::Error> for Failure {
 
 impl From<Diagnostic> for Failure {
     fn from(d: Diagnostic) -> Self {
-        Failure::Diagnostic(d)
+        Failure::Diagnostic(in_options(&d))
     }
 }
 
 impl From<FileError> for Failure {
     fn from(e: FileError) -> Self {
-        Failure::File(e)
+        let is_nameless = e.code == FileErrorCode::UnknownFormat && tamis_io::is_standard(&e.path);
+        let help = if is_nameless { "add --format mtx, rb, tns, npz or bsp" } else { &e.help };
+        Failure::File(FileError { help: help.to_owned(), ..e })
     }
+}
+
+/// A diagnostic whose settings are options of the command.
+pub fn in_options(d: &Diagnostic) -> Diagnostic {
+    d.in_words(|setting| match setting {
+        Setting::Dimensions => "the option -d".to_owned(),
+        Setting::Dimension(name) => format!("-d {name}=SIZE"),
+        Setting::Shape(name, order) => format!("-d {name}={}", vec!["SIZE"; *order].join("x")),
+        Setting::Value(name) => format!("a file by -i {name}=FILE, or entries by -g {name}=.."),
+        Setting::Formats => "`tamis formats` lists all".to_owned(),
+        Setting::BackendJit => "--backend jit".to_owned(),
+        Setting::BackendC => "--backend c".to_owned(),
+        Setting::BackendInterpreter => "--backend interp".to_owned(),
+        Setting::BackendEmulated => "--backend cuda-emulated".to_owned(),
+    })
 }
 
 /// A wrong option.
@@ -155,5 +172,21 @@ pub fn suggested(name: &str, all: &[&str], what: &str) -> String {
     match tamis::nearest(name, all.iter().copied()) {
         Some(meant) => format!("did you mean {meant}?"),
         None => format!("{what} {}", all.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_options_of_the_command() {
+        for setting in Setting::all() {
+            let d = Diagnostic::new(Code::Syntax, format!("{setting}")).help_by("{}", [setting]);
+            let told = in_options(&d);
+            let help = told.help.unwrap_or_default();
+            assert!(help.contains('-') || help.contains("`tamis "), "{help}");
+            assert!(!help.contains("::") && told.message == help, "{help}");
+        }
     }
 }

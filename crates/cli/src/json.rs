@@ -5,7 +5,7 @@
 //! 1+2j     [1.0, 2.0]
 //! ```
 
-use crate::failure::Failure;
+use crate::failure::{Failure, in_options};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use tamis::dist::Distributed;
@@ -94,6 +94,7 @@ pub fn failure(failure: &Failure) -> Value {
 
 /// A refusal or a warning.
 pub fn diagnostic(d: &Diagnostic) -> Value {
+    let d = &in_options(d);
     let place = d.place.as_ref().map(|place| match place {
         Place::Text { source, span } => {
             json!({"text": source, "start": span.start, "end": span.end})

@@ -9,7 +9,7 @@
 //! Results have the bits of the whole, for the reason that is told there.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, in_options, tell};
 use crate::lists::{Disk, Kept, Readers};
 use crate::part_by_part::{From, Parts, WhyNot, not_in_parts};
 use crate::ranks::Operand;
@@ -116,7 +116,7 @@ pub fn run(
         tasks.pieces.as_ref().map_err(|why| not_in_parts(failure, WhyNot::of(why.clone())))?;
     let warnings = tasks.warnings(&described(&operands))?;
     if !args.quiet && !args.json {
-        warnings.iter().for_each(|warning| tell(warning));
+        warnings.iter().for_each(|w| tell(&in_options(w)));
     }
     let parts = Parts::of(&tasks, pieces, operands, kept.spills.into_inner())?;
     let start = Instant::now();

@@ -1,7 +1,7 @@
 //! `tamis run`: computes an expression and writes or summarises the results.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
+use crate::failure::{Failure, assignment, in_options, invalid, note, suggested, tell};
 use crate::lists::Readers;
 use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
@@ -183,7 +183,10 @@ fn warned(
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
     let warnings = operands.warnings(kernel)?;
     if !args.quiet && !args.json {
-        warnings.iter().filter(|warning| !told.contains(warning)).for_each(|warning| tell(warning));
+        warnings
+            .iter()
+            .filter(|warning| !told.contains(warning))
+            .for_each(|w| tell(&in_options(w)));
     }
     Ok(warnings)
 }

@@ -169,7 +169,7 @@ fn scheduled(
         let differs = refusal.storage.is_some_and(|tensor| request.restored.insert(tensor));
         let why = why.get_or_insert(refusal.diagnostic);
         if !differs {
-            return Err(why.clone());
+            return Err(*why.clone());
         }
     }
 }

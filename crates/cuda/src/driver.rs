@@ -12,7 +12,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 
 /// What the driver calls its things by.
 pub(crate) type Handle = *mut c_void;
@@ -178,8 +178,10 @@ fn wanted(api: &Api) -> Result<c_int, Diagnostic> {
 }
 
 fn unsupported(message: String) -> Diagnostic {
-    Diagnostic::new(Code::UnsupportedBackend, message)
-        .help("use --backend jit, or cuda-emulated to try kernels without a GPU")
+    Diagnostic::new(Code::UnsupportedBackend, message).help_by(
+        "use {}, or {} to try kernels without a GPU",
+        [Setting::BackendJit, Setting::BackendEmulated],
+    )
 }
 
 /// What the driver says of an error.
@@ -246,8 +248,10 @@ impl Device {
             return Ok(());
         }
         let message = format!("{} {what}: {}", self.name, told(&self.api, error));
-        Err(Diagnostic::new(Code::DeviceFailed, message)
-            .help("run again with --backend jit; a device that failed may need a new process"))
+        Err(Diagnostic::new(Code::DeviceFailed, message).help_by(
+            "run again with {}; a device that failed may need a new process",
+            [Setting::BackendJit],
+        ))
     }
 
     /// Makes the device that of the calling thread.

@@ -15,7 +15,7 @@ use crate::stream::{MOST, Stream};
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 
 const _: () = assert!(MOST <= u32::BITS as usize, "streams are bits");
 
@@ -207,7 +207,7 @@ impl Device {
             let message =
                 format!("{name} has no room for {wanted} bytes: {free} of {total} are free");
             return Err(Diagnostic::new(Code::OutOfMemory, message)
-                .help("free tensors on the device, or use --backend jit"));
+                .help_by("free tensors on the device, or use {}", [Setting::BackendJit]));
         }
         self.check("cannot allocate", error)?;
         Ok(address)

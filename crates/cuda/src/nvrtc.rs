@@ -13,7 +13,7 @@ use crate::library::{Library, functions};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 
 type Program = *mut c_void;
 
@@ -155,7 +155,7 @@ fn unsuited(all: &[&Compiler], capability: u32, driver: Option<u32>) -> Diagnost
         _ => "nvidia-cuda-nvrtc".to_owned(),
     };
     Diagnostic::new(Code::UnsupportedBackend, message)
-        .help(format!("pip install {package}, or use --backend jit"))
+        .help_by(format!("pip install {package}, or use {{}}"), [Setting::BackendJit])
 }
 
 /// What a function gives of a program, and another the size of.
@@ -240,8 +240,9 @@ fn find() -> Result<Vec<Compiler>, Diagnostic> {
         }
         (None, None) => "NVRTC, the compiler of CUDA, was not found".to_owned(),
     };
-    Err(Diagnostic::new(Code::UnsupportedBackend, message).help(
-        "pip install nvidia-cuda-nvrtc-cu12, name libnvrtc.so in TAMIS_NVRTC, or use --backend jit",
+    Err(Diagnostic::new(Code::UnsupportedBackend, message).help_by(
+        "pip install nvidia-cuda-nvrtc-cu12, name libnvrtc.so in TAMIS_NVRTC, or use {}",
+        [Setting::BackendJit],
     ))
 }
 
@@ -307,5 +308,5 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 fn failed(what: &str) -> Diagnostic {
     Diagnostic::new(Code::CompilerFailed, format!("NVRTC failed: {what}"))
-        .help("use --backend jit, or name another library in TAMIS_NVRTC")
+        .help_by("use {}, or name another library in TAMIS_NVRTC", [Setting::BackendJit])
 }

@@ -4,11 +4,11 @@
 //! has a number before it that says which case it is.
 
 use std::ops::Range;
-use tamis_ir::diagnostic::{Code, Diagnostic, Place};
+use tamis_ir::diagnostic::{Code, Diagnostic, Place, Setting, Settings};
 
 /// The bytes of a diagnostic.
 pub(crate) fn written(diagnostic: &Diagnostic) -> Vec<u8> {
-    let Diagnostic { code, message, place, help } = diagnostic;
+    let Diagnostic { code, message, place, help, settings } = diagnostic;
     let mut out = Writer(vec![]);
     out.text(code.name());
     out.text(message);
@@ -29,6 +29,12 @@ pub(crate) fn written(diagnostic: &Diagnostic) -> Vec<u8> {
     }
     out.number(u64::from(help.is_some()));
     out.text(help.as_deref().unwrap_or_default());
+    out.number(settings.iter().len() as u64);
+    for (kind, name, order) in settings.iter().map(Setting::to_parts) {
+        out.number(kind);
+        out.text(name);
+        out.number(order);
+    }
     out.0
 }
 
@@ -79,7 +85,11 @@ impl Reader<'_> {
         let has_help = self.number()? == 1;
         let help = self.text()?;
         let help = has_help.then_some(help);
-        Some(Diagnostic { code, message, place, help })
+        let mut settings = Settings::default();
+        for _ in 0..self.number()? {
+            settings.push(Setting::from_parts(self.number()?, self.text()?, self.number()?)?);
+        }
+        Some(Diagnostic { code, message, place, help, settings })
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -117,6 +127,7 @@ mod tests {
         let code = Code::Syntax;
         all.push(plain(code).help("do it otherwise").at("y(i) = ?", 7..8));
         all.push(plain(code).help("").in_file("A.mtx", Some(3), None));
+        all.extend(Setting::all().into_iter().map(|one| plain(code).help_by("use {}", [one])));
         all.push(plain(code).in_file("", Some(u64::MAX), Some(0)));
         for diagnostic in all {
             let bytes = written(&diagnostic);

@@ -229,7 +229,7 @@ pub(crate) fn unknown_format(path: &Path) -> FileError {
     match extension {
         _ if is_standard(path) => whole(
             "the format of what goes through - is not known",
-            "add --format mtx, rb, tns, npz or bsp",
+            "name it in ReadOptions::format or WriteOptions::format",
         ),
         Some("h5" | "hdf5") => whole(
             "HDF5 is read and written by Python alone, which has its library",

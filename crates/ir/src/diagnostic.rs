@@ -10,6 +10,10 @@
 use std::fmt;
 use std::ops::Range;
 
+mod setting;
+
+pub use setting::{Setting, Settings};
+
 macro_rules! codes {
     ($($variant:ident $name:literal $kind:ident $doc:literal;)*) => {
         /// What kind of thing went wrong; each has a section in `docs/errors.md`.
@@ -61,12 +65,12 @@ codes! {
     FormatOrder "format-order" Request "A format does not fit the order of its tensor.";
     FormatProperty "format-property" Request "A format's properties contradict each other.";
     TooLarge "too-large" Request "The request is beyond what one compilation takes.";
-    MissingInput "missing-input" Request "An operand has neither a file nor a generator.";
+    MissingInput "missing-input" Request "An operand has no value.";
     UnusedInput "unused-input" Request "An input is given for a tensor that takes none.";
     TypeMismatch "type-mismatch" Request "A value does not fit the data type.";
     UnsupportedBackend "unsupported-backend" Request "The backend is not available here.";
     UnsupportedSchedule "unsupported-schedule" Request "The schedule cannot be applied.";
-    InvalidOption "invalid-option" Request "An option of the command line has no meaning.";
+    InvalidOption "invalid-option" Request "A setting has no meaning.";
     BoundBroken "bound-broken" Execution "A dimension breaks what the schedule promises of it.";
     InvalidTensor "invalid-tensor" Execution "The arrays of a tensor break its format's promises.";
     DuplicateEntry "duplicate-entry" Execution "A coordinate occurs twice where that was refused.";
@@ -115,12 +119,20 @@ pub struct Diagnostic {
     pub place: Option<Place>,
     /// The way out, in one sentence.
     pub help: Option<String>,
+    /// What message and help name in the words of Rust, for [`Diagnostic::in_words`].
+    pub settings: Settings,
 }
 
 impl Diagnostic {
     /// A diagnostic without location and way out yet.
     pub fn new(code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, message: message.into(), place: None, help: None }
+        Diagnostic {
+            code,
+            message: message.into(),
+            place: None,
+            help: None,
+            settings: Settings::default(),
+        }
     }
 
     /// Points at a stretch of a text, unless a location is known already.
@@ -141,6 +153,45 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
+    }
+
+    /// Says the way out by settings, one for each `{}` of the text.
+    ///
+    /// ```
+    /// use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
+    /// let told = Diagnostic::new(Code::CompilerFailed, "the C compiler failed")
+    ///     .help_by("use {}, or another compiler", [Setting::BackendJit]);
+    /// assert_eq!(told.help.as_deref(), Some("use Backend::Jit, or another compiler"));
+    /// let of_command = told.in_words(|_| "--backend jit".to_owned());
+    /// assert_eq!(of_command.help.as_deref(), Some("use --backend jit, or another compiler"));
+    /// ```
+    pub fn help_by(
+        self,
+        text: impl Into<String>,
+        settings: impl IntoIterator<Item = Setting>,
+    ) -> Diagnostic {
+        settings.into_iter().fold(self.help(text), |told, setting| {
+            let help =
+                told.help.as_deref().unwrap_or_default().replacen("{}", &setting.to_string(), 1);
+            told.help(help).naming(setting)
+        })
+    }
+
+    /// Says that message or help name a setting, in the words of Rust.
+    pub fn naming(mut self, setting: Setting) -> Diagnostic {
+        self.settings.push(setting);
+        self
+    }
+
+    /// The diagnostic with all settings in the words of another interface than Rust.
+    pub fn in_words(&self, words: impl Fn(&Setting) -> String) -> Diagnostic {
+        let mut told = self.clone();
+        for setting in std::mem::take(&mut told.settings).iter() {
+            let (own, other) = (setting.to_string(), words(setting));
+            told.message = told.message.replace(&own, &other);
+            told.help = told.help.map(|help| help.replace(&own, &other));
+        }
+        told
     }
 }
 

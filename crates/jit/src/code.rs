@@ -1,7 +1,7 @@
 //! Executable memory.
 
 use std::time::Duration;
-use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic};
+use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic, Setting};
 use tamis_ir::ir::Status;
 use tamis_runtime::kernel::Executable;
 
@@ -89,5 +89,5 @@ impl Drop for Code {
 
 fn refused() -> Diagnostic {
     Diagnostic::new(DiagnosticCode::UnsupportedBackend, "the system refuses executable memory")
-        .help("use --backend c or --backend interp")
+        .help_by("use {} or {}", [Setting::BackendC, Setting::BackendInterpreter])
 }

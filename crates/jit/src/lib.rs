@@ -48,7 +48,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use prefetch::Hints;
 use std::sync::OnceLock;
 use std::time::Instant;
-use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic};
+use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic, Setting};
 use tamis_ir::ir;
 use tamis_runtime::processor::{self, Level};
 use wide::Wide;
@@ -130,8 +130,10 @@ fn machine_code(
         Effort::Quick => return machine_code(function, (level, Effort::Full), hints, wide),
         Effort::Full => {
             let message = format!("{} would take {frame} bytes of stack", function.name);
-            return Err(Diagnostic::new(DiagnosticCode::UnsupportedBackend, message)
-                .help("compute parts of it by statements of their own, or use --backend c"));
+            return Err(Diagnostic::new(DiagnosticCode::UnsupportedBackend, message).help_by(
+                "compute parts of it by statements of their own, or use {}",
+                [Setting::BackendC],
+            ));
         }
     }
     Ok(prefetch::encoded(compiled.code_buffer().to_vec(), compiled.buffer.traps()))
@@ -240,7 +242,7 @@ fn isa((level, effort): Generator) -> Result<&'static OwnedTargetIsa, Diagnostic
     };
     isa.as_ref().map_err(|e| {
         Diagnostic::new(DiagnosticCode::UnsupportedBackend, format!("no machine code here: {e}"))
-            .help("use --backend c or --backend interp")
+            .help_by("use {} or {}", [Setting::BackendC, Setting::BackendInterpreter])
     })
 }
 
@@ -277,7 +279,10 @@ const FEATURES: [(Level, &str); 3] = [
 
 fn internal(message: String) -> Diagnostic {
     Diagnostic::new(DiagnosticCode::Internal, format!("machine code generation: {message}"))
-        .help("report this; --backend c or --backend interp may work meanwhile")
+        .help_by(
+            "report this; {} or {} may work meanwhile",
+            [Setting::BackendC, Setting::BackendInterpreter],
+        )
 }
 
 #[cfg(test)]

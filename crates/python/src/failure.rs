@@ -5,7 +5,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
-use tamis::{Code, Diagnostic, Interrupt};
+use tamis::{Code, Diagnostic, Interrupt, Setting};
 use tamis_io::{FileError, FileErrorCode};
 
 /// The module that has the exception classes.
@@ -106,24 +106,19 @@ fn of_class(py: Python<'_>, class: &str, code: &str, text: &str) -> PyErr {
     }
 }
 
-/// The diagnostic in the words of the package, not of the command line.
+/// The diagnostic in the words of the package: its settings are keywords of Python.
 pub(crate) fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
-    let mut told = diagnostic.clone();
-    told.message = told.message.replace("the option -d", "the keyword dims");
-    let Some(help) = &mut told.help else { return told };
-    for (before, after) in [(": a file, a generator or a tensor", ""), ("--backend jit", BY_JIT)] {
-        *help = help.replace(before, after);
-    }
-    if let Some((before, what)) = help.split_once("-d ")
-        && let Some((name, size)) = what.split_once('=')
-    {
-        *help = match size.contains('x') {
-            true => format!("{before}shapes={{\"{name}\": ({})}}", size.replace('x', ", ")),
-            false => format!("{before}dims={{\"{name}\": {size}}}"),
-        };
-    }
-    told
+    diagnostic.in_words(|setting| match setting {
+        Setting::Dimensions => "the keyword dims".to_owned(),
+        Setting::Dimension(name) => format!("dims={{\"{name}\": SIZE}}"),
+        Setting::Shape(name, order) => {
+            format!("shapes={{\"{name}\": ({})}}", vec!["SIZE"; *order].join(", "))
+        }
+        Setting::Value(name) => format!("{name}=.."),
+        Setting::Formats => "the guide's page on formats lists all".to_owned(),
+        Setting::BackendJit => "backend=\"jit\"".to_owned(),
+        Setting::BackendC => "backend=\"c\"".to_owned(),
+        Setting::BackendInterpreter => "backend=\"interp\"".to_owned(),
+        Setting::BackendEmulated => "backend=\"cuda-emulated\"".to_owned(),
+    })
 }
-
-/// How Python asks for machine code in process.
-const BY_JIT: &str = "backend=\"jit\"";

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ir::Status;
 
 /// A compiled C function; keeps its library loaded.
@@ -214,7 +214,7 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
             Code::UnsupportedBackend,
             "TAMIS_CC=off: no C compiler is used",
         )
-        .help("use --backend jit, or set TAMIS_CC to a compiler"));
+        .help_by("use {}, or set TAMIS_CC to a compiler", [Setting::BackendJit]));
     }
     let candidates = match &named {
         Some(name) => vec![name.clone()],
@@ -244,7 +244,7 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
         None => "no C compiler was found".to_owned(),
     };
     Err(Diagnostic::new(Code::UnsupportedBackend, message)
-        .help("install clang or gcc, name one in TAMIS_CC, or use --backend jit"))
+        .help_by("install clang or gcc, name one in TAMIS_CC, or use {}", [Setting::BackendJit]))
 }
 
 /// Asks a compiler by some arguments.
@@ -344,7 +344,10 @@ fn told(program: &OsStr, failure: Failure) -> Diagnostic {
         Failure::Start(e) => failed(&format!("{name}: {e}")),
         Failure::Hangs => {
             Diagnostic::new(Code::CompilerFailed, format!("the C compiler {name} takes too long"))
-                .help(format!("use --backend jit, or give it more seconds in {TIMEOUT}"))
+                .help_by(
+                    format!("use {{}}, or give it more seconds in {TIMEOUT}"),
+                    [Setting::BackendJit],
+                )
         }
         Failure::Interrupted(diagnostic) => diagnostic,
     }
@@ -352,5 +355,5 @@ fn told(program: &OsStr, failure: Failure) -> Diagnostic {
 
 fn failed(what: &str) -> Diagnostic {
     Diagnostic::new(Code::CompilerFailed, format!("the C compiler failed: {what}"))
-        .help("use --backend jit, or name another compiler in TAMIS_CC")
+        .help_by("use {}, or name another compiler in TAMIS_CC", [Setting::BackendJit])
 }

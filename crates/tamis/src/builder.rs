@@ -92,6 +92,26 @@ impl Program {
         Ok(self)
     }
 
+    /// Gives a result the dimensions that nothing else fixes: one of which a slice is written.
+    ///
+    /// ```
+    /// use tamis::Program;
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let kernel = Program::parse("y(i[1:3]) = x(i)")?.shape("y", &[5])?.compile()?;
+    /// let x = tamis::Tensor::dense(&[2], vec![1.0, 2.0])?;
+    /// assert_eq!(kernel.run(&[("x", &x)])?["y"].values::<f64>()?, [0.0, 1.0, 2.0, 0.0, 0.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the program has no such tensor.
+    pub fn shape(mut self, name: &str, dims: &[u64]) -> Result<Program, Diagnostic> {
+        operand(&self.program, name)?;
+        self.options.shapes.insert(name.to_owned(), dims.to_vec());
+        Ok(self)
+    }
+
     /// How the loops run.
     ///
     /// # Errors

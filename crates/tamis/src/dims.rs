@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use tamis_core::cin::{self, Role, Root, Scale};
 use tamis_core::notation::{Access, Program, Slice};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
 /// What is known of dimensions.
@@ -113,11 +113,12 @@ impl<'p> Learner<'p> {
         Diagnostic::new(Code::DimensionMismatch, message)
             .at(&program.source, access.span.clone())
             .help(help)
+            .naming(Setting::Dimensions)
     }
 
     /// What fixed a variable, in words.
     fn place(&self, origin: Option<(&Access, usize)>) -> String {
-        let Some((access, mode)) = origin else { return "the option -d".to_owned() };
+        let Some((access, mode)) = origin else { return Setting::Dimensions.to_string() };
         let of = format!("mode {} of {}", mode + 1, self.program.tensors[access.tensor].name);
         match access.slicing(mode) {
             Some(slicing) => format!("{} of {of}", slicing.slice()),
@@ -153,18 +154,20 @@ pub(crate) fn all(program: &Program, known: &Known) -> Result<IdVec<IndexVar, u6
                 format!("nothing fixes the dimension of {}", decl.name),
             )
             .at(&program.source, decl.span.clone())
-            .help(format!("give it: -d {}=SIZE", decl.name)));
+            .help_by("give it: {}", [Setting::Dimension(decl.name.clone())]));
         }
     }
     let unknown = |a: &&Access| a.is_sliced() && !known.tensors.contains_key(&a.tensor);
     if let Some(result) = program.statements.iter().map(|s| &s.result).find(unknown) {
         let name = &program.tensors[result.tensor].name;
-        let sizes = vec!["SIZE"; result.indices.len()].join("x");
         let message =
             format!("nothing fixes the dimensions of {name}, of which a slice is written");
         return Err(Diagnostic::new(Code::DimensionUnknown, message)
             .at(&program.source, result.span.clone())
-            .help(format!("give {name} a value, or its dimensions: -d {name}={sizes}")));
+            .help_by(
+                format!("give {name} a value, or its dimensions: {{}}"),
+                [Setting::Shape(name.clone(), result.indices.len())],
+            ));
     }
     Ok(known.vars.iter().map(|d| d.unwrap_or(0)).collect())
 }

@@ -179,7 +179,7 @@ pub use tamis_core::{format, level, notation, pipeline, schedule};
 pub use tamis_io as io;
 pub use tamis_ir::algebra::Strictness;
 pub use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
-pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind, Place, nearest};
+pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind, Place, Setting, Settings, nearest};
 pub use tamis_ir::half::{Bf16, F16};
 pub use tamis_ir::ids;
 pub use tamis_ir::interpret::Counts;

@@ -9,7 +9,7 @@ use tamis_core::format::Storage;
 use tamis_core::legalise::{Request, Statistics};
 use tamis_core::notation::{self, Program};
 use tamis_ir::datatype::IndexWidth;
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 use tamis_runtime::{Tensor, longest_row};
 
@@ -158,10 +158,11 @@ pub(crate) fn other_pattern(name: &str, own: &dyn Display, wanted: &dyn Display)
 }
 
 pub(crate) fn missing(name: &str) -> Diagnostic {
-    let help = notation::constant(name);
-    let help =
-        help.unwrap_or_else(|| format!("give {name} a value: a file, a generator or a tensor"));
-    Diagnostic::new(Code::MissingInput, format!("{name} has no value")).help(help)
+    let told = Diagnostic::new(Code::MissingInput, format!("{name} has no value"));
+    match notation::constant(name) {
+        Some(help) => told.help(help),
+        None => told.help_by("give it one: {}", [Setting::Value(name.to_owned())]),
+    }
 }
 
 /// The tensor of this name.

@@ -4,6 +4,7 @@ mod dependencies;
 mod environment;
 mod errors;
 mod filetests;
+mod interfaces;
 mod layers;
 mod links;
 mod map;
@@ -63,7 +64,7 @@ pub type Check = (&'static str, fn(&Tree) -> Vec<String>);
 /// Runs every check and prints what it finds.
 pub fn run() -> bool {
     let tree = Tree::read();
-    let checks: [Check; 13] = [
+    let checks: [Check; 14] = [
         ("layers", layers::check),
         ("sizes", sizes::check),
         ("shape", shape::check),
@@ -72,6 +73,7 @@ pub fn run() -> bool {
         ("filetests", filetests::check),
         ("modules", modules::check),
         ("errors", errors::check),
+        ("interfaces", interfaces::check),
         ("dependencies", dependencies::check),
         ("toolchain", toolchain::check),
         ("words", words::check),

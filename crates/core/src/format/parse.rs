@@ -16,7 +16,7 @@ use crate::level::{
     COMPRESSED, DENSE, HASHED_WORKSPACE, LISTED, LevelKind, Property, SINGLETON, registered,
 };
 use std::ops::Range;
-use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting, nearest};
 use tamis_ir::ids::{Id, Mode};
 
 /// Reads a format for a tensor of this order, or of the order that the text says.
@@ -171,14 +171,14 @@ impl<'t> FormatParser<'t> {
         let meant = nearest(word, names.iter().copied());
         let help = match (NamedFormat::find(&word.to_lowercase()), meant) {
             (Some(named), _) => format!("write {}", named.name),
-            (None, Some(meant)) => format!("did you mean {meant}? `tamis formats` lists all"),
+            (None, Some(meant)) => format!("did you mean {meant}? {}", Setting::Formats),
             (None, None) => format!(
                 "the named formats are {}; or write the levels: (i, j) -> (i: dense, j: compressed)",
                 names.join(", ")
             ),
         };
         let message = format!("there is no format named {word}");
-        Err(self.refuse(Code::UnknownFormat, span, message).help(help))
+        Err(self.refuse(Code::UnknownFormat, span, message).help(help).naming(Setting::Formats))
     }
 
     /// What stands in parentheses behind a name.

@@ -184,7 +184,7 @@ fn unknown_formats_are_refused() {
         "csx",
         2,
         "error[unknown-format]: there is no format named csx\n  | csx\n  | ^^^\n  = help: did you \
-         mean csr? `tamis formats` lists all",
+         mean csr? `tamis::format::NAMED` lists all",
     );
     refused(
         "CSR",

@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use tamis_ir::algebra::{ReduceOp, Strictness};
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
 /// What to compile: a program, how its operands are stored, and what is wanted of its results.
@@ -298,7 +298,7 @@ impl Legaliser<'_> {
                     format!("{name} is read, but has no value"),
                 )
                 .at(&source.source, access.span)
-                .help(format!("give {name} a value: a file, a generator or a tensor")));
+                .help_by("give it one: {}", [Setting::Value(name.clone())]));
             };
             return Ok(Expr::Access(Access { tensor, ..access }));
         }

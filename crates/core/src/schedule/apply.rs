@@ -36,20 +36,20 @@ const MOST_SEARCHED: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// What is wrong.
-    pub diagnostic: Diagnostic,
+    pub diagnostic: Box<Diagnostic>,
     /// The tensor of the notation that the loops cannot read or write as it is stored, if that is all.
     pub storage: Option<TensorId>,
 }
 
 impl From<Diagnostic> for Refusal {
     fn from(diagnostic: Diagnostic) -> Refusal {
-        Refusal { diagnostic, storage: None }
+        Refusal { diagnostic: Box::new(diagnostic), storage: None }
     }
 }
 
 impl From<Refusal> for Diagnostic {
     fn from(refusal: Refusal) -> Diagnostic {
-        refusal.diagnostic
+        *refusal.diagnostic
     }
 }
 
@@ -189,7 +189,7 @@ impl Scheduler<'_> {
             Role::Input(id) => Some(id),
             _ => None,
         };
-        Err(Refusal { diagnostic, storage })
+        Err(Refusal { diagnostic: Box::new(diagnostic), storage })
     }
 }
 

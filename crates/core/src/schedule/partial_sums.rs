@@ -36,7 +36,7 @@ pub(super) fn check(program: &Program, schedule: &Schedule) -> Result<(), Refusa
                 Role::Result(id) => Some(id),
                 _ => None,
             };
-            Err(Refusal { diagnostic, storage })
+            Err(Refusal { diagnostic: Box::new(diagnostic), storage })
         }
     }
 }

@@ -27,7 +27,7 @@ use merge::Merger;
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::backend;
 use tamis_ir::datatype::DataType;
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::{Id, IndexVar, Level, Mode, TensorId};
 use tamis_ir::ir::{Function, Status, Stmt};
 
@@ -239,9 +239,8 @@ fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
 /// The diagnostic for a result whose dimensions nothing fixes.
 fn unknown(program: &notation::Program, result: &notation::Access) -> Diagnostic {
     let name = &program.tensors[result.tensor].name;
-    let sizes = vec!["SIZE"; result.indices.len()].join("x");
     let message = format!("nothing fixes the dimensions of {name}, of which a slice is written");
     Diagnostic::new(Code::DimensionUnknown, message)
         .at(&program.source, result.span.clone())
-        .help(format!("give its dimensions: -d {name}={sizes}"))
+        .help_by("give its dimensions: {}", [Setting::Shape(name.clone(), result.indices.len())])
 }

@@ -23,7 +23,7 @@ use tamis_core::notation;
 use tamis_core::plan::distribution::{Distribution, Starts, cut_mode, is_rows};
 use tamis_core::steps;
 use tamis_dist::{Communicator, phase, same};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::{Id, IndexVar};
 use tamis_runtime::Tensor;
 use tamis_runtime::kernel::Executable;
@@ -104,8 +104,9 @@ impl Kernel {
         let kind = self.fused().suited(&values, &binding.dims)?;
         if kind.steps().is_some() {
             let message = "kernels on a device do not run on several ranks";
-            let help = "choose another backend for ranks: jit, c or interp";
-            return Err(Diagnostic::new(Code::UnsupportedBackend, message).help(help));
+            let others = [Setting::BackendJit, Setting::BackendC, Setting::BackendInterpreter];
+            return Err(Diagnostic::new(Code::UnsupportedBackend, message)
+                .help_by("choose another backend for ranks: {}, {} or {}", others));
         }
         let program = &kind.compiled().program;
         values.resize_with(program.tensors.len(), || None);

@@ -30,7 +30,7 @@ impl Network {
     /// ```
     pub fn parse(text: &str) -> Result<Network, Diagnostic> {
         let refuse = || {
-            let message = format!("--network {text}: expected bandwidth and latency");
+            let message = format!("the network {text}: expected bandwidth and latency");
             let help = "write bytes per second and a time, as in 10G,2us or 500M,50us";
             Diagnostic::new(Code::InvalidOption, message).help(help)
         };
