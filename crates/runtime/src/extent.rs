@@ -1,12 +1,18 @@
 //! How large dimensions may be, and their products.
 
+use tamis_core::format::MAX_ORDER;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// The largest dimension: those of diagonals, which two dimensions have together, are numbers too.
 pub const LARGEST_DIMENSION: u64 = (1 << 62) - 1;
 
-/// Refuses dimensions that no index can reach.
+/// Refuses dimensions that no index can reach, and more of them than a tensor has modes.
 pub fn check_dims(dims: &[u64]) -> Result<(), Diagnostic> {
+    if dims.len() > MAX_ORDER {
+        let message =
+            format!("a tensor has at most {MAX_ORDER} modes, and this one {}", dims.len());
+        return Err(Diagnostic::new(Code::TooLarge, message).help("fuse some of its modes"));
+    }
     match dims.iter().find(|&&d| d > LARGEST_DIMENSION) {
         None => Ok(()),
         Some(d) => {

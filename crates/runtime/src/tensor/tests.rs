@@ -312,3 +312,25 @@ fn huge_dense_levels_are_not_walked() {
     let message = blocks.message(&[1 << 60], &[], 4);
     assert_eq!(message, "there are 4 values for 1152921504606846976 positions of the last level");
 }
+
+/// Every constructor refuses more modes than programs have.
+#[test]
+fn tensors_have_as_many_modes_as_programs() {
+    const MORE: usize = crate::MAX_ORDER + 1;
+    let (ones, none) = ([1; MORE], [(); MORE].map(|()| (vec![0, 1], vec![0])));
+    let made = [
+        Tensor::dense(&ones, vec![1.0]),
+        Tensor::zeros::<f64>(&ones),
+        Tensor::coo(ones, [(); MORE].map(|()| vec![0]), vec![1.0]),
+        Tensor::csf(ones, none, vec![1.0]),
+        Tensor::from_triplets(ones, [([0; MORE], 1.0)]),
+        crate::TensorView::dense(&ones, &[1.0]).map(|_| Tensor::scalar(1.0)),
+    ];
+    for (n, tensor) in made.into_iter().enumerate() {
+        let told = tensor.expect_err("too many modes").to_string();
+        assert!(told.starts_with("error[") && told.contains("64 modes"), "{n}: {told}");
+    }
+    let most = [1; crate::MAX_ORDER];
+    assert!(Tensor::dense(&most, vec![1.0]).is_ok());
+    assert!(Tensor::from_triplets(most, [([0; crate::MAX_ORDER], 1.0)]).is_ok());
+}
