@@ -10,7 +10,9 @@
 //!
 //! In go texts of operands as the user wrote them, out comes the text to write instead.
 
-use super::lex::{Kind, lex};
+use super::lex::{Kind, is_name, lex};
+use super::words::builtin;
+use tamis_ir::datatype::DataType;
 
 /// How tightly a foreign operator binds its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,18 +21,44 @@ pub(super) enum Strength {
     Power,
     /// As `*`.
     Product,
+    /// As `==`.
+    Comparison,
     /// Weaker than comparisons.
     Logic,
 }
 
 /// Operators of other languages, longer ones before their beginnings, and what they are here.
-const INFIX: [(&str, Strength, Meaning); 21] = {
+const INFIX: [(&str, Strength, Meaning); 45] = {
     use Meaning::*;
     use Strength::*;
     [
         ("**", Power, Function("pow")),
+        (".^", Power, Function("pow")),
         ("^", Power, Function("pow")),
         ("pow", Product, Function("pow")),
+        (".*", Product, Own("*")),
+        ("./", Product, Own("/")),
+        (".+", Product, Own("+")),
+        (".-", Product, Own("-")),
+        ("\u{d7}", Product, Own("*")),
+        ("\u{b7}", Product, Own("*")),
+        ("\u{22c5}", Product, Own("*")),
+        ("\u{2299}", Product, Own("*")),
+        ("\u{f7}", Product, Own("/")),
+        ("\u{2212}", Product, Own("-")),
+        ("\u{2013}", Product, Own("-")),
+        ("<<", Product, Shift("*")),
+        (">>", Product, Shift("/")),
+        ("===", Comparison, Own("==")),
+        ("!==", Comparison, Own("!=")),
+        ("<>", Comparison, Own("!=")),
+        ("~=", Comparison, Own("!=")),
+        ("\u{2260}", Comparison, Own("!=")),
+        ("\u{2264}", Comparison, Own("<=")),
+        ("\u{2265}", Comparison, Own(">=")),
+        ("\u{2227}", Logic, Function("and")),
+        ("\u{2228}", Logic, Function("or")),
+        ("\u{2295}", Logic, Function("xor")),
         ("//", Product, Floor),
         ("%", Product, Function("mod")),
         ("mod", Product, Function("mod")),
@@ -57,6 +85,10 @@ const INFIX: [(&str, Strength, Meaning); 21] = {
 pub(super) enum Meaning {
     /// A function of both operands.
     Function(&'static str),
+    /// An operator that is spelled otherwise here.
+    Own(&'static str),
+    /// A product with a power of 2, or a quotient.
+    Shift(&'static str),
     /// The quotient, rounded down.
     Floor,
     /// A product of matrices.
@@ -91,6 +123,13 @@ pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
         }
         Meaning::Function("pow") if right == "T" => TRANSPOSE.to_owned(),
         Meaning::Function(name) => format!("write {name}({}, {})", bare(left), bare(right)),
+        Meaning::Own(sign) => format!("write {left} {sign} {right}"),
+        Meaning::Shift(sign) => {
+            match right.parse::<u32>().ok().and_then(|n| 1_u64.checked_shl(n)) {
+                Some(power) => format!("write {left} {sign} {power}"),
+                None => format!("write {left} {sign} pow(2, {right})"),
+            }
+        }
         Meaning::Floor => format!("write ({left} - mod({left}, {right})) / {right}"),
         Meaning::Matrix => "a product is written with indices: A(i,j) * B(j,k)".to_owned(),
         Meaning::Choice => format!("write {}", chosen(left, right, "0")),
@@ -100,6 +139,13 @@ pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
 
 /// How a transpose is written.
 pub(super) const TRANSPOSE: &str = "a transpose is written by its indices: A(j,i)";
+
+/// Functions that index notation has not, and Python has.
+const PYTHONS: [&str; 10] =
+    ["argmax", "argmin", "sort", "argsort", "median", "cumsum", "cumprod", "unique", "std", "var"];
+
+/// How a product of matrices or vectors is written.
+const PRODUCT: &str = "a product is written with indices: y(i) = A(i,j) * x(j)";
 
 /// One value where a condition holds, another elsewhere.
 pub(super) fn chosen(condition: &str, then: &str, otherwise: &str) -> String {
@@ -183,15 +229,19 @@ pub(super) struct Call<'t> {
 pub(super) fn call(call: &Call) -> Option<String> {
     let vars = &call.vars;
     let body = call.args.last()?;
-    let product = "a product is written with indices: y(i) = A(i,j) * x(j)";
     let written = match (call.name, &call.args[..]) {
         ("where" | "if" | "ifelse" | "iif" | "cond" | "select" | "choose", [c, a, b]) => {
             chosen(c, a, b)
         }
         ("mean" | "avg" | "average", _) => format!("sum({vars}, {body}) / sum({vars}, 1.0)"),
         ("count" | "nnz" | "count_nonzero", _) => format!("sum({vars}, {} != 0)", factor(body)),
-        ("total" | "add" | "reduce" | "reduce_sum", _) => format!("sum({vars}, {body})"),
-        ("product" | "reduce_prod", _) => format!("prod({vars}, {body})"),
+        ("total" | "add" | "reduce" | "reduce_sum" | "\u{3a3}" | "Sum", _) => {
+            format!("sum({vars}, {body})")
+        }
+        ("len" | "length" | "numel", _) => format!("sum({vars}, 1)"),
+        ("hypot", [x, y]) => format!("sqrt(square({x}) + square({y}))"),
+        ("isnan", [x]) => format!("{0} != {0}", factor(x)),
+        ("product" | "reduce_prod" | "\u{3a0}", _) => format!("prod({vars}, {body})"),
         ("norm" | "norm2", _) => format!("sqrt(sum({vars}, square({body})))"),
         ("transpose" | "trans" | "t" | "T", [_]) => match &call.indices {
             Some((tensor, indices)) if indices.len() == 2 => {
@@ -206,7 +256,7 @@ pub(super) fn call(call: &Call) -> Option<String> {
             _ => return Some("a diagonal is written by its indices: A(i,i)".to_owned()),
         },
         ("dot" | "matmul" | "mul" | "mm" | "inner" | "multiply", _) => {
-            return Some(product.to_owned());
+            return Some(PRODUCT.to_owned());
         }
         ("relu", [x]) => format!("max({x}, 0)"),
         ("sigmoid" | "logistic", [x]) => format!("1 / (1 + exp(-{}))", factor(x)),
@@ -224,11 +274,8 @@ pub(super) fn call(call: &Call) -> Option<String> {
         ("minimum" | "fmin", [x, y]) => format!("min({x}, {y})"),
         ("maximum" | "fmax", [x, y]) => format!("max({x}, {y})"),
         ("clip" | "clamp", [x, least, most]) => format!("min(max({x}, {least}), {most})"),
-        (
-            "argmax" | "argmin" | "sort" | "argsort" | "median" | "cumsum" | "cumprod" | "unique",
-            _,
-        ) => {
-            let name = call.name;
+        (name, [_]) if is_type(name) => return Some(TYPE.to_owned()),
+        (name, _) if PYTHONS.contains(&name) => {
             return Some(format!("index notation has none; in Python, numpy.{name} takes tensors"));
         }
         _ => return None,
@@ -236,16 +283,64 @@ pub(super) fn call(call: &Call) -> Option<String> {
     Some(format!("write {written}"))
 }
 
+/// Where types are said.
+pub(super) const TYPE: &str = "formats say the types of values: y=dense{f32}";
+
+/// Whether a name is that of a type, here or elsewhere.
+pub(super) fn is_type(name: &str) -> bool {
+    let elsewhere = ["float", "double", "int", "long", "complex", "float32", "float64", "int32"];
+    DataType::parse(name).is_some() || elsewhere.contains(&name)
+}
+
 /// How the constant of this name is written, where one may be meant by a scalar without a value.
 pub fn constant(name: &str) -> Option<String> {
     let number = match name {
         "inf" | "Inf" | "INF" | "infinity" | "Infinity" | "oo" => "1e999",
-        "pi" | "PI" | "Pi" => "3.141592653589793",
+        "nan" | "NaN" | "NAN" => "1e999 - 1e999",
+        "dot" | "matmul" | "inner" => return Some(PRODUCT.to_owned()),
+        "pi" | "PI" | "Pi" | "\u{3c0}" => "3.141592653589793",
         "true" | "True" | "TRUE" => "1",
         "false" | "False" | "FALSE" => "0",
         _ => return None,
     };
     Some(format!("write {number}"))
+}
+
+/// What to write instead of a number with something behind it: of other languages, or a product.
+pub(super) fn number(text: &str, number: &str) -> String {
+    let letters = &text[number.len()..];
+    let radix = [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0o", 8)].into_iter();
+    let mut based = radix.filter_map(|(start, radix)| {
+        u64::from_str_radix(&text.strip_prefix(start)?.replace('_', ""), radix).ok()
+    });
+    let plain = text.replace('_', "");
+    let is_number = |text: &str| text.parse::<f64>().is_ok();
+    const ENDS: [&str; 12] =
+        ["L", "LL", "u", "U", "ul", "UL", "ull", "f32", "f64", "i32", "i64", "u64"];
+    if let Some(value) = based.next() {
+        return format!("write {value}");
+    }
+    if plain != text && is_number(&plain) {
+        return format!("write {plain}");
+    }
+    match letters {
+        "i" | "im" | "J" | "I" => {
+            format!("write {number}j for an imaginary number, or {number} * {letters}")
+        }
+        "f" | "F" | "d" | "D" | "l" => format!("write {number}, or {number} * {letters}"),
+        _ if ENDS.contains(&letters) => format!("write {number}"),
+        _ if is_name(letters) => format!("write {number} * {letters}"),
+        _ => "numbers are written 2, 0.5, .5, 1e-3 or 2j".to_owned(),
+    }
+}
+
+/// What to write instead of a name behind a point, as in `np.exp(x)` and `x.conj()`.
+pub(super) fn behind_point(before: Option<&str>, name: &str) -> String {
+    match (before, builtin(name)) {
+        (_, Some(_)) => format!("write {name}(..)"),
+        (Some(owner), None) if is_name(owner) && name.len() > 1 => format!("write {owner}_{name}"),
+        _ => TRANSPOSE.to_owned(),
+    }
 }
 
 /// An access whose indices are coordinates or ranges of them in part, by slices: `A(0,1:,i)` is `A(k[{0}],l[1:],i)`.
@@ -326,6 +421,23 @@ mod tests {
             ("x(i) ? 2 : (y(i) + 1)", "(x(i) != 0) * 2 + not(x(i)) * (y(i) + 1)"),
             ("x(i) if y(i) else 2", "(y(i) != 0) * x(i) + not(y(i)) * 2"),
             ("x(i) where and(y(i), 1)", "(and(y(i), 1)) * x(i)"),
+            ("x(i) << 3", "x(i) * 8"),
+            ("x(i) >> y(i)", "x(i) / pow(2, y(i))"),
+            ("x(i) .* y(i)", "x(i) * y(i)"),
+            ("x(i) .^ 2", "pow(x(i), 2)"),
+            ("x(i) \u{b7} y(i)", "x(i) * y(i)"),
+            ("x(i) \u{2212} y(i)", "x(i) - y(i)"),
+            ("x(i) <> y(i)", "x(i) != y(i)"),
+            ("x(i) ~= y(i) + 1", "x(i) != y(i) + 1"),
+            ("x(i) === y(i)", "x(i) == y(i)"),
+            ("x(i) \u{2264} y(i)", "x(i) <= y(i)"),
+            ("|x(i) - 1|", "abs(x(i) - 1)"),
+            ("sum(j) A(i,j)", "sum(j, A(i,j))"),
+            ("sum_j A(i,j)", "sum(j, A(i,j))"),
+            ("0x1F", "31"),
+            ("0b101", "5"),
+            ("1_000.5", "1000.5"),
+            ("2.5f32", "2.5"),
             ("not x(i)", "not(x(i))"),
             ("2 x(i)", "2 * x(i)"),
         ] {
@@ -348,10 +460,41 @@ mod tests {
             ("relu(x(i))", "max(x(i), 0)"),
             ("floor(x(i) + 1)", "(x(i) + 1) - mod(x(i) + 1, 1)"),
             ("sum(A(i,j), j)", "sum(j, A(i,j))"),
+            ("\u{3a3}(j, A(i,j))", "sum(j, A(i,j))"),
+            ("hypot(x(i), y(i))", "sqrt(square(x(i)) + square(y(i)))"),
         ] {
             check(&format!("z(i) = {wrong}"), wrong, right);
         }
         check("C(i,j) = transpose(A(i,j))", "transpose(A(i,j))", "A(j,i)");
+    }
+
+    /// Where no text can be told to write, the help names what is meant.
+    #[test]
+    fn spellings_of_other_languages_are_explained() {
+        for (wrong, help) in [
+            ("z(i) = np.exp(x(i))", "write exp(..)"),
+            ("z(i) = x(i).conj()", "write conj(..)"),
+            ("C(i,j) = A(j,i).T", "a transpose is written by its indices"),
+            ("C(i,j) = A.T(i,j)", "a transpose is written by its indices"),
+            ("z(i) = my.xs(i)", "write my_xs"),
+            ("z(i) = sum(A(i,j), axis=1)", "an argument has no name"),
+            ("z(i) = float(x(i))", "formats say the types"),
+            ("z(i) = (float) x(i)", "formats say the types"),
+            ("z(i) = if x(i) then 1 else 0", "(x(i) > 0) * x(i)"),
+            ("z(i) = x(i) # the best", "there are no comments"),
+            ("z(i) = 2f * x(i)", "write 2, or 2 * f"),
+            ("z(i) = 2i", "write 2j for an imaginary number, or 2 * i"),
+            ("z(i) = x(i)\u{b2}", "write square(x)"),
+            ("z(i) = \u{221a}x(i)", "write sqrt(x)"),
+            ("z(i) = A(i)(j)", "A(i,j)"),
+            ("ij,j->i", "one statement computes one tensor"),
+            ("y(i), z(i) = x(i), x(i)", "one statement computes one tensor"),
+            ("for i: z(i) = x(i)", "a statement is written"),
+            ("z(i) = \\sum_j A(i,j)", "sum(j, A(i,j))"),
+        ] {
+            let told = parse(wrong).expect_err(wrong);
+            assert!(told.help.as_deref().unwrap_or("").contains(help), "{wrong}: {told}");
+        }
     }
 
     #[test]

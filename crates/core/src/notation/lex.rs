@@ -40,8 +40,20 @@ const SIGNS: [&str; 23] = [
 ];
 
 /// Signs of other languages that stand before or behind one operand, and what to write instead.
-const FOREIGN: [(char, &str); 3] =
-    [('!', "write not(x), or x != y"), ('~', "write not(x)"), ('\'', foreign::TRANSPOSE)];
+const FOREIGN: [(char, &str); 12] = [
+    ('!', "write not(x), or x != y"),
+    ('~', "write not(x)"),
+    ('\u{ac}', "write not(x)"),
+    ('\'', foreign::TRANSPOSE),
+    ('\u{221a}', "write sqrt(x)"),
+    ('\u{b2}', "write square(x)"),
+    ('\u{b3}', "write pow(x, 3)"),
+    ('\u{2211}', "write sum(j, A(i,j))"),
+    ('\u{220f}', "write prod(j, A(i,j))"),
+    ('#', "there are no comments in index notation"),
+    ('\\', "a sum is written sum(j, A(i,j)); index notation solves no systems"),
+    ('"', "there are no texts in index notation: names stand without quotes"),
+];
 
 /// The tokens of a text; the last is [`Kind::End`].
 pub(super) fn lex(source: &str) -> Result<Vec<Token>, Diagnostic> {
@@ -90,7 +102,7 @@ impl Lexer<'_> {
         } else if starts_name(first) {
             let length = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
             self.push(Kind::Name, length);
-        } else if first.is_ascii_digit() || first == '.' {
+        } else if first.is_ascii_digit() || first == '.' && foreign::sign(rest).is_none() {
             self.number(rest)?;
         } else if first == ';' {
             self.push(Kind::Separator, 1);
@@ -165,13 +177,12 @@ impl Lexer<'_> {
             let letters = &rest[end..end + glued];
             if number == "." && letters.starts_with(starts_name) {
                 let message = "a point belongs to a number, and this one does not";
-                return refuse(end + glued, message, foreign::TRANSPOSE);
+                let before = self.tokens.last().map(|token| &self.source[token.span.clone()]);
+                let help = foreign::behind_point(before, letters);
+                return refuse(end + glued, message, &help);
             }
             let message = "a number is followed by something that does not belong to it";
-            let help = match letters.starts_with(starts_name) && !letters.contains('.') {
-                true => format!("write {number} * {letters}"),
-                false => "numbers are written 2, 0.5, .5, 1e-3 or 2j".to_owned(),
-            };
+            let help = foreign::number(&rest[..end + glued], number);
             return refuse(end + glued, message, &help);
         }
         let kind = if imaginary {

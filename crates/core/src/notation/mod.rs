@@ -5,6 +5,7 @@
 //! [`parse()`] reads the text, [`Display`](std::fmt::Display) writes it, [`build()`] spells it in
 //! Rust, and [`make_explicit`] writes the sums out.
 
+mod beside;
 mod bracket;
 mod build;
 mod check;

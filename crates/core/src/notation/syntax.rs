@@ -95,9 +95,9 @@ pub(super) fn statements(source: &str) -> Result<Vec<RawStatement>, Diagnostic> 
 }
 
 pub(super) struct Parser<'t> {
-    source: &'t str,
-    tokens: Vec<Token>,
-    at: usize,
+    pub(super) source: &'t str,
+    pub(super) tokens: Vec<Token>,
+    pub(super) at: usize,
     depth: usize,
 }
 
@@ -202,6 +202,14 @@ impl Parser<'_> {
                 Err(self.unexpected("=", &format!("write {} = ...", target.trim())))
             }
             Kind::End | Kind::Separator => Err(self.unexpected("=", "write y(i) = ...")),
+            Kind::Sign(",") => {
+                let help =
+                    "one statement computes one tensor, with its indices: y(i) = A(i,j) * x(j)";
+                Err(self.unexpected("=", help))
+            }
+            Kind::Name if foreign::infix(&self.source[span.clone()]).is_none() => {
+                Err(self.unexpected("=", "a statement is written y(i) = A(i,j) * x(j)"))
+            }
             _ => Err(self.unexpected("=", "assignments are = += *= min= max= or= and=")),
         }
     }
@@ -210,6 +218,7 @@ impl Parser<'_> {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
         const COMPARISONS: [BinaryOp; 6] = [Eq, Ne, Lt, Le, Gt, Ge];
         let left = self.sum()?;
+        self.own_operator(&left, Strength::Comparison)?;
         let Some(op) = self.operator(&COMPARISONS) else {
             self.own_operator(&left, Strength::Logic)?;
             return Ok(left);
@@ -246,7 +255,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn factor(&mut self) -> Result<Raw, Diagnostic> {
+    pub(super) fn factor(&mut self) -> Result<Raw, Diagnostic> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.too_deep(self.span()));
@@ -256,6 +265,7 @@ impl Parser<'_> {
             Kind::Integer(_) | Kind::Float(_) | Kind::Imaginary(_) => self.number(1),
             Kind::Sign("-") => self.negation(),
             Kind::Sign("(") => self.group(),
+            Kind::Sign("|" | "||") => Err(self.between_bars()),
             Kind::Sign("+") => Err(self.unexpected("a value", "a plus sign needs a left operand")),
             _ => Err(self.unexpected("a value", "values are numbers, A(i,j), i, or (...)")),
         };
@@ -280,6 +290,7 @@ impl Parser<'_> {
             _ if is_transpose => self.named(),
             Strength::Power => self.factor(),
             Strength::Product => self.product(),
+            Strength::Comparison => self.sum(),
             Strength::Logic => self.expression(),
         };
         let right = right.map_or("y", |right| &self.source[right.span]);
@@ -301,24 +312,6 @@ impl Parser<'_> {
             false => format!("{sign} has no meaning here"),
         };
         Err(self.refuse(span, &message, &help))
-    }
-
-    /// What to write where a value follows a value without an operator.
-    fn beside(&mut self, left: &Raw) -> Option<String> {
-        let (last, next) = (self.tokens.get(self.at.checked_sub(1)?)?, self.kind());
-        let last = &self.source[last.span.clone()];
-        if !matches!(next, Kind::Name | Kind::Integer(_) | Kind::Float(_) | Kind::Sign("(")) {
-            return None;
-        }
-        let at = self.at;
-        let right = self.factor();
-        let ends = !self.next_is("=");
-        self.at = at;
-        let right = &self.source[right.ok().filter(|_| ends)?.span];
-        Some(match builtin(last) {
-            Some(_) => format!("write {last}({right})"),
-            None => format!("write {} * {right}", &self.source[left.span.clone()]),
-        })
     }
 
     /// A minus sign belongs to a number that follows, so that every number can be written.
@@ -390,6 +383,10 @@ impl Parser<'_> {
             args.push(self.argument(&name)?);
             while self.eat(",") {
                 args.push(self.argument(&name)?);
+            }
+            if self.next_is("=") && builtin(&self.source[name.clone()]).is_some() {
+                let help = "an argument has no name; reductions name variables: sum(j, A(i,j))";
+                return Err(self.unexpected("an operator or )", help));
             }
             self.close()?;
         }

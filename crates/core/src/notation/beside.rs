@@ -1,0 +1,65 @@
+//! What to write where an operator is missing, or bars stand around a value.
+//!
+//! ```text
+//! 2 x(i)             write 2 * x(i)
+//! sum(j) A(i,j)      write sum(j, A(i,j))
+//! |x(i)|             write abs(x(i))
+//! ```
+
+use super::foreign::{self, Meaning};
+use super::lex::Kind;
+use super::syntax::{Node, Parser, Raw};
+use super::words::builtin;
+use tamis_ir::diagnostic::Diagnostic;
+
+impl Parser<'_> {
+    /// What to write where a value follows a value without an operator.
+    pub(super) fn beside(&mut self, left: &Raw) -> Option<String> {
+        let (last, next) = (self.tokens.get(self.at.checked_sub(1)?)?, self.kind());
+        let last = &self.source[last.span.clone()];
+        if !matches!(next, Kind::Name | Kind::Integer(_) | Kind::Float(_) | Kind::Sign("(")) {
+            return None;
+        }
+        let at = self.at;
+        let right = self.factor();
+        let ends = !self.next_is("=");
+        self.at = at;
+        let right = &self.source[right.ok().filter(|_| ends)?.span];
+        let own = &self.source[left.span.clone()];
+        let product = format!("write {own} * {right}");
+        Some(match &left.node {
+            _ if builtin(last).is_some() => format!("write {last}({right})"),
+            Node::Name if matches!(foreign::infix(own), Some((_, Meaning::Condition))) => {
+                "a value on a condition is written (x(i) > 0) * x(i)".to_owned()
+            }
+            Node::Name => match own.split_once('_') {
+                Some((name, var)) if builtin(name).is_some() => {
+                    format!("write {name}({var}, {right})")
+                }
+                _ => product,
+            },
+            Node::Group(inner) if foreign::is_type(&self.source[inner.span.clone()]) => {
+                foreign::TYPE.to_owned()
+            }
+            Node::Call { name, .. } if builtin(&self.source[name.clone()]).is_some() => {
+                format!("write {}, {right})", own.trim_end_matches(')'))
+            }
+            Node::Call { name, .. } if next == Kind::Sign("(") => {
+                format!("{product}, or {}(i,j) for an element", &self.source[name.clone()])
+            }
+            _ => product,
+        })
+    }
+
+    /// An absolute value between bars, or a value that is missing before one.
+    pub(super) fn between_bars(&self) -> Diagnostic {
+        let bar = self.span();
+        let rest = &self.source[bar.end..];
+        let help = match rest.find('|').filter(|_| bar.len() == 1) {
+            Some(end) => format!("write abs({})", rest[..end].trim()),
+            None => foreign::between(Meaning::Function("or"), "x", "y"),
+        };
+        let sign = &self.source[bar.clone()];
+        self.refuse(bar.clone(), &format!("{sign} has no meaning here"), &help)
+    }
+}
