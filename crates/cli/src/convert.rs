@@ -12,7 +12,7 @@ use tamis_io::{Field, File, FileFormat, Header, ReadOptions, Symmetry, WriteOpti
 pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     inputs::limit_memory(args.memory_limit.as_deref())?;
     tamis::threads::set(None)?;
-    let format = inputs::file_format(args.format.as_deref())?;
+    let format = inputs::file_format(args.format.as_deref(), &[&args.input, &args.output])?;
     // Where both sides are standard, the format is that of the output.
     let both = tamis_io::is_standard(&args.output);
     let known = if both { None } else { format };

@@ -48,15 +48,17 @@ pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Fai
 
 /// One dimension of the option `-d text`.
 fn size(text: &str, name: &str, size: &str) -> Result<u64, Failure> {
-    let size: u64 = size.parse().map_err(|_| {
-        invalid(&format!("-d {text}"), "the size must be a whole number", "write -d i=1000")
-    })?;
-    if size > LARGEST_DIMENSION {
+    if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
+        let sizes = if text.contains('x') { "10x20" } else { "1000" };
+        let help = format!("write -d {name}={sizes}");
+        return Err(invalid(&format!("-d {text}"), "the size must be a whole number", &help));
+    }
+    let Some(size) = size.parse().ok().filter(|&size| size <= LARGEST_DIMENSION) else {
         let message = format!("the dimension {size} of {name} is beyond 2^62 - 1");
         return Err(Diagnostic::new(Code::DimensionTooLarge, message)
             .help("choose a smaller one")
             .into());
-    }
+    };
     Ok(size)
 }
 
@@ -78,4 +80,22 @@ pub fn known(program: &Program, name: &str, order: usize, given: &Dimensions) ->
         }
     }
     known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_are_none_are_told_from_sizes_that_are_too_large() {
+        for (text, is_large) in
+            [("-3", false), ("1e3", false), ("", false), ("9".repeat(30).as_str(), true)]
+        {
+            let Err(Failure::Diagnostic(told)) = size(&format!("i={text}"), "i", text) else {
+                panic!()
+            };
+            assert_eq!(told.code == Code::DimensionTooLarge, is_large, "{told}");
+            assert!(is_large || told.help.as_deref() == Some("write -d i=1000"), "{told}");
+        }
+    }
 }

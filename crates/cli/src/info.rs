@@ -15,7 +15,7 @@ use tamis_io::ReadOptions;
 /// Runs the command.
 pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     tamis::threads::set(None)?;
-    let format = inputs::file_format(args.format.as_deref())?;
+    let format = inputs::file_format(args.format.as_deref(), &[&args.file])?;
     let options = ReadOptions { format, ..ReadOptions::default() };
     let file = progress::read(&args.file, &options)?;
     let list = &file.coordinates;

@@ -9,6 +9,7 @@ use crate::lists::{About, List, Listed, Readers, files};
 use crate::progress;
 use crate::ranks::{Operand, Ranks};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use tamis::dist::{Described, Distributed, Placement, Placements, agree};
 use tamis::notation::Program;
 use tamis::{
@@ -47,15 +48,38 @@ pub fn standard_format(texts: &[String]) -> Option<FileFormat> {
     texts.iter().rev().find_map(|text| FileFormat::parse(text))
 }
 
-/// The file format of a `--format` that is no format of a tensor.
-pub fn file_format(text: Option<&str>) -> Result<Option<FileFormat>, Failure> {
+/// Refuses a format of what goes through `-` where nothing does: `NAME=FILE` are inputs and outputs.
+pub fn check_standard<'a>(
+    formats: &[String],
+    mut files: impl Iterator<Item = &'a String>,
+) -> Result<(), Failure> {
+    let given = formats.iter().find(|text| FileFormat::parse(text).is_some());
+    let is_standard = |text: &String| {
+        text.split_once('=').is_some_and(|(_, file)| tamis_io::is_standard(Path::new(file.trim())))
+    };
+    match given {
+        Some(format) if !files.any(is_standard) => Err(unused_format(format)),
+        _ => Ok(()),
+    }
+}
+
+fn unused_format(text: &str) -> Failure {
+    let help = "leave it out: a file's name says its format";
+    invalid(&format!("--format {text}"), "nothing goes through -", help)
+}
+
+/// The file format of a `--format` that is no format of a tensor, for those of the files that are `-`.
+pub fn file_format(text: Option<&str>, files: &[&Path]) -> Result<Option<FileFormat>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let known = FileFormat::NAMED.map(|(name, _)| name);
     let help = || suggested(text, &known, "use one of");
-    let format = FileFormat::parse(text);
-    format
-        .map(Some)
-        .ok_or_else(|| invalid(&format!("--format {text}"), "this is no file format", &help()))
+    match FileFormat::parse(text) {
+        None => Err(invalid(&format!("--format {text}"), "this is no file format", &help())),
+        Some(_) if !files.iter().any(|file| tamis_io::is_standard(file)) => {
+            Err(unused_format(text))
+        }
+        format => Ok(format),
+    }
 }
 
 /// The formats of `-f`, by tensor.

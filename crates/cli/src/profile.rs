@@ -161,7 +161,8 @@ impl DryRun<'_> {
         )?;
         let loops = estimate.kernels.iter().flat_map(|kernel| &kernel.loops).map(trips);
         let loops = loops.collect::<Vec<_>>().join(", ");
-        writeln!(out, "steps: about {}: {loops}", about(estimate.steps()))?;
+        let colon = if loops.is_empty() { "" } else { ": " };
+        writeln!(out, "steps: about {}{colon}{loops}", about(estimate.steps()))?;
         let threads = if self.threads == 1 { "thread" } else { "threads" };
         let first = match self.backend.at_first() {
             first if first == self.backend => String::new(),

@@ -85,6 +85,8 @@ impl Request {
         check_times(args.time)?;
         let formats = inputs::formats(&program, &args.tensors.formats)?;
         let outputs = outputs(&program, args)?;
+        let files = args.tensors.inputs.iter().chain(&args.outputs);
+        inputs::check_standard(&args.tensors.formats, files)?;
         let (placements, grids) = inputs::placements(&program, &args.tensors.formats)?;
         dist::check_grid(args.grid.as_deref(), &schedule, &grids, ranks.count())?;
         let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;

@@ -46,6 +46,11 @@ fn standard_input_and_output_are_files() {
     assert!(told.contains("help: add --format mtx, rb, tns, npz or bsp"), "{told}");
     let told = piped(&["info", "-", "--format", "tsn"], tns.as_bytes(), 2);
     assert!(told.contains("help: did you mean tns?"), "{told}");
+    // A format of what goes through - says nothing of files.
+    let named = ["run", "y = A(i,j)", "-i", "A=data/bar.mtx.gz", "-f", "tns"];
+    for args in [&["info", "data/bar.mtx.gz", "--format", "rb"][..], &named] {
+        assert!(piped(args, b"", 2).contains("nothing goes through -"));
+    }
     let both = ["run", "y = A(i,j) * B(i,j)", "-i", "A=-", "-i", "B=-"];
     assert!(
         piped(&both, SYMMETRIC.as_bytes(), 2).contains("A is read from standard input already")
