@@ -190,8 +190,15 @@ impl About<'_> {
                 tamis::format::parse(usual, Some(order))?
             }
         };
-        let spec = FormatSpec { fill: spec.fill.or(self.fill), ..spec };
-        let mut storage = spec.resolve(dtype.unwrap_or(self.datatype))?;
+        let own = FormatSpec { fill: self.fill.or(spec.fill), ..spec.clone() };
+        let mut storage = own.resolve(dtype.unwrap_or(self.datatype))?;
+        let asked = spec.resolve(storage.datatype)?.fill;
+        if spec.fill.is_some() && !asked.same_value(storage.fill) {
+            let reason =
+                format!("the file has {} where it has no entry, not {asked}", storage.fill);
+            let help = format!("write fill: {}, or no fill value", storage.fill);
+            return Err(invalid(&format!("-f {}", spec.format), &reason, &help));
+        }
         let largest = self.dims.iter().copied().max().unwrap_or(0).max(self.entries);
         let width = IndexWidth::for_max(largest);
         storage.pos = spec.pos.unwrap_or(width);

@@ -67,6 +67,12 @@ fn zeros_are_dropped_where_that_is_asked_for() {
     let convert = ["convert", "-", "-", "--format", "tns", "--drop-zeros"];
     let told = piped(&convert, text.as_bytes(), 0);
     assert_eq!(told, "# dims: 2 2\n# tamis fill: inf\n1 1 0\n2 1 3\n");
+    // What the file says of its other elements is not overruled.
+    for (fill, status, expected) in [("0", 2, "the file has inf where"), ("inf", 0, "(0) 0.0")] {
+        let format = format!("A=csr{{fill: {fill}}}");
+        let run = ["run", "y(i) = min(j, A(i,j))", "-i", "A=-", "-f", "mtx", "-f", &format];
+        assert!(piped(&run, text.as_bytes(), status).contains(expected), "{fill}");
+    }
     let told = piped(&convert, text.replace("% tamis fill: inf\n", "").as_bytes(), 0);
     assert_eq!(told, "# dims: 2 2\n1 2 inf\n2 1 3\n");
 }
