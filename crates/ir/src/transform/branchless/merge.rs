@@ -297,8 +297,9 @@ mod tests {
             "fn f(n: i64, a_pos: in [i32], a_crd: in [i32], b_pos: in [i32], b_crd: in [i32], \
              A: in [f64], B: in [f64], S: out [f64]) {{\n\
              var i, p, p_end, q, q_end, j, k, s: i64\n\
+             var t, u: i64\n\
              var v, w: f64\n\
-             s = 0\n v = 0.0\n w = 0.0\n\
+             s = 0\n t = 0\n u = 0\n v = 0.0\n w = 0.0\n\
              for i in 0..n {{\n\
              p = a_pos[i]\n p_end = a_pos[i + 1]\n q = b_pos[i]\n q_end = b_pos[i + 1]\n\
              while p < p_end && q < q_end {{\n\
@@ -346,6 +347,27 @@ mod tests {
         let both = "S[0] = w s = s + 1 p = p + 1 q = q + 1";
         let function = merge(both, &one, &other);
         assert_eq!(branchless_merges(function.clone(), TARGET), function);
+    }
+
+    /// Elements are read where it is known that they are there: not at an index that the other branch made, and not
+    /// without the test of their own branch.
+    #[test]
+    fn elements_of_one_branch_are_read_in_it() {
+        let both = "s = s + 1 p = p + 1 q = q + 1";
+        for (one, other) in [
+            ("t = j + 10 S[s] = A[t]", "u = k + 90 S[s] = B[u]"),
+            ("t = j + 10 S[s] = A[t]", "t = k + 90 S[s] = B[t]"),
+            ("if j < 9 { S[s] = A[j] }", "if k < 9 { S[s] = B[k] }"),
+        ] {
+            let [one, other] = [(one, "p"), (other, "q")]
+                .map(|(own, at)| format!("{own} s = s + 1 {at} = {at} + 1"));
+            let function = merge(both, &one, &other);
+            assert_eq!(branchless_merges(function.clone(), TARGET), function);
+        }
+        let [one, other] = [("A", "p"), ("B", "q")].map(|(of, at)| {
+            format!("if {of}[{at}] < 9.0 {{ S[s] = {of}[{at}] }} s = s + 1 {at} = {at} + 1")
+        });
+        assert_ne!(branchless_merges(merge(both, &one, &other), TARGET), merge(both, &one, &other));
     }
 
     #[test]

@@ -7,6 +7,9 @@
 //! v = select(first, A[p], B[q]); if v < 9 { S[s] = v } else { fail }
 //! p = p + i64(first); q = q + (1 - i64(first))
 //! ```
+//!
+//! Both sides of a choice are computed, so each is one that may be: no division, and no element whose index or
+//! whose guard is of one branch alone.
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Register;
@@ -45,6 +48,10 @@ pub(super) struct Choice<'f> {
     reads: &'f [usize],
     /// Variables that something else than their branch reads, or that it reads before it assigns them.
     shared: Vec<Var>,
+    /// Variables that a branch assigns, but for the positions.
+    assigned: Vec<Var>,
+    /// How many conditions are around a step.
+    guards: usize,
     /// The positions that the branches advance.
     positions: [Var; 2],
     /// Variables of the second branch, and those of the first that have their values.
@@ -53,7 +60,9 @@ pub(super) struct Choice<'f> {
 
 impl<'f> Choice<'f> {
     pub(super) fn new(first: Var, function: &'f Function, reads: &'f [usize]) -> Choice<'f> {
-        Choice { first, function, reads, shared: vec![], positions: [first; 2], renamed: vec![] }
+        let (shared, assigned, renamed) = (vec![], vec![], vec![]);
+        let positions = [first; 2];
+        Choice { first, function, reads, shared, assigned, guards: 0, positions, renamed }
     }
 
     /// The steps of two operands as one; nothing where they do different things.
@@ -69,6 +78,7 @@ impl<'f> Choice<'f> {
         }
         self.positions = [p, q];
         self.shared = [one, other].into_iter().flat_map(|block| self.shared(block)).collect();
+        [one, other].into_iter().for_each(|block| assigned(block, &mut self.assigned));
         let mut steps = self.block(one, other)?;
         // Numbers are no temptation to make branches again.
         let taken = Expr::Convert(Register::I64, Box::new(Expr::Var(self.first)));
@@ -110,11 +120,14 @@ impl<'f> Choice<'f> {
             (
                 Stmt::If { cond: a, then, otherwise },
                 Stmt::If { cond: b, then: other_then, otherwise: other_otherwise },
-            ) => Stmt::If {
-                cond: self.chosen(a, b)?,
-                then: self.block(then, other_then)?,
-                otherwise: self.block(otherwise, other_otherwise)?,
-            },
+            ) => {
+                let cond = self.chosen(a, b)?;
+                self.guards += 1;
+                let then = self.block(then, other_then)?;
+                let otherwise = self.block(otherwise, other_otherwise)?;
+                self.guards -= 1;
+                Stmt::If { cond, then, otherwise }
+            }
             (Stmt::Reserve { array, len }, Stmt::Reserve { array: same, len: other })
                 if array == same && *len == self.named(other) =>
             {
@@ -138,8 +151,14 @@ impl<'f> Choice<'f> {
         if self.shared.contains(&var) || self.shared.contains(&other) || types[0] != types[1] {
             return None;
         }
-        self.renamed.push((other, var));
-        Some(())
+        let known = self.renamed.iter().find(|(from, to)| *from == other || *to == var);
+        match known {
+            Some(pair) => (*pair == (other, var)).then_some(()),
+            None => {
+                self.renamed.push((other, var));
+                Some(())
+            }
+        }
     }
 
     /// An expression of the second branch by the names of the first.
@@ -153,8 +172,29 @@ impl<'f> Choice<'f> {
         if *a == b {
             return Some(b);
         }
-        let [a, b] = [a.clone(), b].map(|e| is_cheap(&e).then(|| Box::new(e)));
+        let [a, b] = [a.clone(), b].map(|e| self.is_free(&e).then(|| Box::new(e)));
         Some(Expr::Select(Box::new(Expr::Var(self.first)), a?, b?))
+    }
+
+    /// Whether an expression may be computed where its branch does not run: both operands are at entries of theirs
+    /// then, but what their branches would have assigned or tested is not so.
+    fn is_free(&self, e: &Expr) -> bool {
+        let mut is_free = is_cheap(e);
+        e.walk(&mut |e| {
+            if let Expr::Load { index, .. } = e {
+                is_free &= match self.guards {
+                    0 => {
+                        let mut found = false;
+                        index.walk(&mut |e| {
+                            found |= matches!(e, Expr::Var(v) if self.assigned.contains(v));
+                        });
+                        !found
+                    }
+                    _ => matches!(**index, Expr::Var(v) if self.positions.contains(&v)),
+                };
+            }
+        });
+        is_free
     }
 }
 
