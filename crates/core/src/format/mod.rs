@@ -57,6 +57,11 @@ impl LevelSpec {
         slots || self.kind.parts().contains(&part)
     }
 
+    /// Whether entries tell how many positions a parent has: the same for all parents, or its own for each.
+    pub fn has_width(&self) -> bool {
+        self.has(Part::Width) || self.insert_edges().is_some()
+    }
+
     /// The level functions of a level whose parents each have a width of their own.
     pub fn insert_edges(&self) -> Option<&'static dyn InsertEdges> {
         self.kind.format().insert()?.edges()
@@ -164,8 +169,7 @@ impl Format {
 
     /// Whether every coordinate has a position before anything is stored.
     pub fn is_placed(&self) -> bool {
-        let is_sized = |l: &LevelSpec| l.has(Part::Pos) || l.has(Part::Width);
-        self.levels.iter().all(|l| l.kind.locates() && !is_sized(l))
+        self.levels.iter().all(|l| l.kind.locates() && !l.has_width())
     }
 
     /// Whether the levels store the modes as they are, in order and each coordinate once, so that
@@ -304,7 +308,10 @@ impl FormatSpec {
 }
 
 /// A constant in the register type of a data type, if an array of that type can hold it.
-fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic> {
+///
+/// # Errors
+/// If it cannot.
+pub fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic> {
     let value = fill.stored(datatype);
     let is_real = datatype.is_complex() || fill.parts()[1].is_zero();
     let held = match (datatype.integers(), fill.integer()) {

@@ -83,6 +83,22 @@ impl LevelFormat for Compressed {
     }
 }
 
+/// Replaces the number of each parent, so many entries behind the parent's in the positions array, by the sum of all up to it.
+pub(super) fn sums(
+    level: &LevelArrays,
+    behind: i64,
+    parents: Expr,
+    (parent, total): (Var, Var),
+    check: Vec<Stmt>,
+) -> Vec<Stmt> {
+    let entry = add(Expr::Var(parent), int(behind));
+    let sum = add(Expr::Var(total), load(level.pos(), entry.clone()));
+    let mut body = vec![assign(total, sum)];
+    body.extend(check);
+    body.push(store(level.pos(), entry, Expr::Var(total)));
+    vec![assign(total, int(0)), for_loop(parent, int(0), parents, body)]
+}
+
 /// The segments of the parents follow each other, and are all there is.
 pub(super) fn check_segments(level: &LevelView<'_>, parents: u64) -> Result<(), String> {
     let pos = level.pos.ok_or("the positions are missing")?;
@@ -158,12 +174,7 @@ impl Count for Compressed {
         total: Var,
         check: Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let place = add(Expr::Var(scratch), int(2));
-        let sum = add(Expr::Var(total), load(level.pos(), place.clone()));
-        let mut body = vec![assign(total, sum)];
-        body.extend(check);
-        body.push(store(level.pos(), place, Expr::Var(total)));
-        vec![assign(total, int(0)), for_loop(scratch, int(0), parents, body)]
+        sums(level, 2, parents, (scratch, total), check)
     }
 
     fn count_next(&self, level: &LevelArrays, parent: Expr, position: Var) -> Vec<Stmt> {

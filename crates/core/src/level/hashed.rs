@@ -14,7 +14,7 @@ use super::{
 };
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, all, assign, binary, eq, for_loop, int, load, lt, mul, store, sub};
+use tamis_ir::ir::build::{add, all, assign, binary, eq, int, load, lt, mul, store, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties =
@@ -220,16 +220,11 @@ impl InsertEdges for Hashed {
         total: Var,
         check: Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let behind = add(Expr::Var(scratch), int(1));
-        let sum = add(Expr::Var(total), load(level.pos(), behind.clone()));
-        let mut body = vec![assign(total, sum)];
-        body.extend(check);
-        body.push(store(level.pos(), behind, Expr::Var(total)));
-        vec![
-            assign(total, int(0)),
+        let mut stmts = vec![
             Stmt::Reserve { array: level.pos(), len: add(parents.clone(), int(1)) },
             store(level.pos(), int(0), int(0)),
-            for_loop(scratch, int(0), parents, body),
-        ]
+        ];
+        stmts.extend(compressed::sums(level, 1, parents, (scratch, total), check));
+        stmts
     }
 }

@@ -13,7 +13,7 @@
 use super::{Assembler, Rest};
 use crate::cin::Derived;
 use crate::format::{Format, LevelMap};
-use crate::level::{Part, Query};
+use crate::level::Query;
 use tamis_ir::ids::IndexVar;
 
 /// Loops, outermost first.
@@ -132,8 +132,7 @@ pub(super) fn in_two_passes(format: &Format, arrival: Arrivals<'_>) -> Option<Re
         });
     }
     let Assembler::Insert(insert) = Assembler::of(format, last) else { return None };
-    let has_width = |k: usize| levels[k].has(Part::Width) || levels[k].insert_edges().is_some();
-    let wide: Vec<usize> = (0..=last).filter(|&k| has_width(k)).collect();
+    let wide: Vec<usize> = (0..=last).filter(|&k| levels[k].has_width()).collect();
     let [wide] = wide[..] else { return None };
     let others = (0..last).filter(|k| !above.contains(k));
     let is_slot = matches!(levels[wide].map, LevelMap::Slot(_));

@@ -9,7 +9,7 @@
 
 use super::Writing;
 use super::pack_buffer::{edges, width};
-use crate::level::Part;
+use crate::format::LevelSpec;
 use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::Value;
@@ -28,9 +28,7 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn inserted(&mut self, body: &Node, scope: Scope) -> Code {
         let cx = &mut self.cx;
         let levels = cx.program.storage(cx.kernel.result).format.levels();
-        let has_width =
-            |l: &crate::format::LevelSpec| l.has(Part::Width) || l.insert_edges().is_some();
-        let wide = levels.iter().position(has_width);
+        let wide = levels.iter().position(LevelSpec::has_width);
         let wide = wide.expect("a result whose entries are counted to be inserted has a width");
         let name = format!("{}_counts", cx.program.tensors[cx.kernel.result].name);
         let counts = cx.local(&name, DataType::I64);
