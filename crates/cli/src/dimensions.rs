@@ -49,7 +49,8 @@ pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Fai
 /// One dimension of the option `-d text`.
 fn size(text: &str, name: &str, size: &str) -> Result<u64, Failure> {
     if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
-        let sizes = if text.contains('x') { "10x20" } else { "1000" };
+        let is_list = size.split('x').count() > 1 && !size.starts_with("0x");
+        let sizes = if is_list { "10x20" } else { "1000" };
         let help = format!("write -d {name}={sizes}");
         return Err(invalid(&format!("-d {text}"), "the size must be a whole number", &help));
     }

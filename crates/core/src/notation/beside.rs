@@ -55,8 +55,12 @@ impl Parser<'_> {
     pub(super) fn between_bars(&self) -> Diagnostic {
         let bar = self.span();
         let rest = &self.source[bar.end..];
+        let ends_value = |text: &str| text.ends_with(|c: char| c.is_alphanumeric() || c == ')');
         let help = match rest.find('|').filter(|_| bar.len() == 1) {
-            Some(end) => format!("write abs({})", rest[..end].trim()),
+            Some(end) if ends_value(rest[..end].trim()) => {
+                format!("write abs({})", rest[..end].trim())
+            }
+            Some(_) => "write abs(..)".to_owned(),
             None => foreign::between(Meaning::Function("or"), "x", "y"),
         };
         let sign = &self.source[bar.clone()];

@@ -47,8 +47,8 @@ const INFIX: [(&str, Strength, Meaning); 45] = {
         ("\u{f7}", Product, Own("/")),
         ("\u{2212}", Product, Own("-")),
         ("\u{2013}", Product, Own("-")),
-        ("<<", Product, Shift("*")),
-        (">>", Product, Shift("/")),
+        ("<<", Comparison, Shift("*")),
+        (">>", Comparison, Shift("/")),
         ("===", Comparison, Own("==")),
         ("!==", Comparison, Own("!=")),
         ("<>", Comparison, Own("!=")),
@@ -125,6 +125,7 @@ pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
         Meaning::Function(name) => format!("write {name}({}, {})", bare(left), bare(right)),
         Meaning::Own(sign) => format!("write {left} {sign} {right}"),
         Meaning::Shift(sign) => {
+            let left = factor(left);
             match right.parse::<u32>().ok().and_then(|n| 1_u64.checked_shl(n)) {
                 Some(power) => format!("write {left} {sign} {power}"),
                 None => format!("write {left} {sign} pow(2, {right})"),
@@ -141,8 +142,7 @@ pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
 pub(super) const TRANSPOSE: &str = "a transpose is written by its indices: A(j,i)";
 
 /// Functions that index notation has not, and Python has.
-const PYTHONS: [&str; 10] =
-    ["argmax", "argmin", "sort", "argsort", "median", "cumsum", "cumprod", "unique", "std", "var"];
+const PYTHONS: [&str; 6] = ["argmax", "argmin", "sort", "unique", "std", "var"];
 
 /// How a product of matrices or vectors is written.
 const PRODUCT: &str = "a product is written with indices: y(i) = A(i,j) * x(j)";
@@ -336,9 +336,12 @@ pub(super) fn number(text: &str, number: &str) -> String {
 
 /// What to write instead of a name behind a point, as in `np.exp(x)` and `x.conj()`.
 pub(super) fn behind_point(before: Option<&str>, name: &str) -> String {
-    match (before, builtin(name)) {
-        (_, Some(_)) => format!("write {name}(..)"),
-        (Some(owner), None) if is_name(owner) && name.len() > 1 => format!("write {owner}_{name}"),
+    let last = name.rsplit('.').next().unwrap_or(name);
+    match before {
+        _ if builtin(last).is_some() => format!("write {last}(..)"),
+        Some(owner) if is_name(owner) && name.len() > 1 => {
+            constant(last).unwrap_or_else(|| format!("write {owner}_{}", name.replace('.', "_")))
+        }
         _ => TRANSPOSE.to_owned(),
     }
 }
@@ -423,6 +426,7 @@ mod tests {
             ("x(i) where and(y(i), 1)", "(and(y(i), 1)) * x(i)"),
             ("x(i) << 3", "x(i) * 8"),
             ("x(i) >> y(i)", "x(i) / pow(2, y(i))"),
+            ("x(i) + 1 << 3", "(x(i) + 1) * 8"),
             ("x(i) .* y(i)", "x(i) * y(i)"),
             ("x(i) .^ 2", "pow(x(i), 2)"),
             ("x(i) \u{b7} y(i)", "x(i) * y(i)"),
@@ -477,6 +481,10 @@ mod tests {
             ("C(i,j) = A(j,i).T", "a transpose is written by its indices"),
             ("C(i,j) = A.T(i,j)", "a transpose is written by its indices"),
             ("z(i) = my.xs(i)", "write my_xs"),
+            ("z(i) = my.own.xs(i)", "write my_own_xs"),
+            ("z(i) = torch.special.exp(x(i))", "write exp(..)"),
+            ("z(i) = x(i) * np.pi", "write 3.14"),
+            ("z(i) = |x(i) - |y(i)||", "write abs(..)"),
             ("z(i) = sum(A(i,j), axis=1)", "an argument has no name"),
             ("z(i) = float(x(i))", "formats say the types"),
             ("z(i) = (float) x(i)", "formats say the types"),
