@@ -191,7 +191,8 @@ def _of_fill(x: Any, fill: Any) -> Tensor:
         return tensor
     values = tensor.to_numpy()
     coords = np.indices(values.shape).reshape(values.ndim, values.size)
-    differs = ~np.isclose(values, fill, rtol=0, atol=0, equal_nan=True).reshape(-1)
+    # Integers of 64 bits are not compared as floats.
+    differs = ((values != fill) & ~((values != values) & (fill != fill))).reshape(-1)
     return _of_entries(values.shape, list(coords[:, differs]), values.reshape(-1)[differs], fill)
 
 
