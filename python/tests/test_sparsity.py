@@ -200,3 +200,19 @@ def test_neighbouring_axes_of_any_size_become_one_and_several(format):
     same(product[2 :: 2 * n, :: 2 * n], small)
     with pytest.raises(tamis.TamisValueError, match="more than coordinates"):
         whole.reshape(4 * n, 12 * n)
+
+
+def test_integers_of_64_bits_are_not_compared_as_floats():
+    x = tamis.coo(([0],), [7], shape=(3,), fill_value=2**53)
+    for made in (np.insert(x, 1, 2**53 + 1), np.pad(x, 1, constant_values=2**53 + 1)):
+        assert 2**53 + 1 in made.to_numpy().tolist()
+
+
+def test_what_is_empty_is_joined_whatever_its_other_dimensions():
+    empty = tamis.coo(([], [], []), [], shape=(2**34, 0, 5), format="(i, j, k) -> (i: dense, j: dense, k: compressed)")
+    assert np.concatenate([empty, empty], axis=1).shape == (2**34, 0, 5)
+
+
+def test_coordinates_that_are_found_fit_where_the_axis_does_not():
+    x = tamis.coo(([0, 1], [4, 6]), [1.0, 2], shape=(2, 2**40), format="csr{crd: i32}")
+    assert x[:, ::2].nnz == 2

@@ -1,4 +1,4 @@
-//! Tensors of one format one behind the other along an axis, whose arrays are those of the parts in turn.
+//! Joins tensors of one format along an axis by copying segments of their arrays.
 //!
 //! ```text
 //! rows       pos 0 2 3, crd 0 4 1  and  pos 0 1, crd 2      pos 0 2 3 4, crd 0 4 1 2
@@ -79,7 +79,9 @@ impl Plan {
             return None;
         }
         let level = levels.iter().position(|spec| mode(spec) == axis)?;
-        if levels[..level].iter().any(|spec| spec.kind != DENSE) {
+        // Of what has no elements nothing is stored, whatever the other dimensions are.
+        let has_none = known.iter().any(|x| x.dims().contains(&0));
+        if has_none || levels[..level].iter().any(|spec| spec.kind != DENSE) {
             return None;
         }
         let (mut begins, mut end) = (vec![0], 0u64);

@@ -374,17 +374,21 @@ impl Children<'_> {
         let (mut ends, mut made, mut below) = (self.ends(), vec![], vec![]);
         let mut found: Vec<(u64, usize)> = vec![];
         let ascends = self.ordered && pick.ascends();
-        // The positions fit if the last one does.
-        coordinate::<C>(pick.len(size).saturating_sub(1) as i64)?;
         if ascends {
+            let mut all_fit = true;
             for segment in self.segments {
                 for at in segment {
                     places(pick, lookup.as_ref(), crd[at].into(), |place| {
-                        made.extend(C::try_from(place as i64));
+                        let own = C::try_from(place as i64);
+                        all_fit &= own.is_ok();
+                        made.extend(own);
                         append(&mut below, at..at + 1);
                     });
                 }
                 ends.push(made.len() as i64);
+            }
+            if !all_fit {
+                return Err(broken());
             }
             return Ok((ends, Buffer::from_vec(made), below));
         }

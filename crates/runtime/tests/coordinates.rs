@@ -68,3 +68,28 @@ fn corrupt_lists_are_refused() {
     }
     assert!(refused > 2000 && packed > 2000, "{refused} refused, {packed} packed");
 }
+
+/// Lists of nothing are packed and read back whatever the dimensions, or refused.
+#[test]
+fn tensors_without_elements_are_lists_of_nothing() {
+    let kinds = ["dense", "compressed", "hashed", "bitmap"];
+    let mut read = 0;
+    for empty in 0..3 {
+        for kind in (0..64).map(|n| [kinds[n % 4], kinds[n / 4 % 4], kinds[n / 16]]) {
+            let mut dims = vec![1 << 34, 3, 1 << 40];
+            dims[empty] = 0;
+            let format = format!("(i, j, k) -> (i: {}, j: {}, k: {})", kind[0], kind[1], kind[2]);
+            let Ok(spec) = tamis_core::format::parse(&format, Some(3)) else { continue };
+            let storage = spec.resolve(DataType::F64).unwrap();
+            if !storage.format.is_basic() {
+                continue;
+            }
+            let list = Coordinates::new(dims, vec![vec![]; 3], Values::F64(vec![])).unwrap();
+            let Ok(tensor) = pack(&list, &storage, Duplicates::Sum) else { continue };
+            let again = tensor.to_coordinates();
+            assert_eq!(again.as_ref().ok(), Some(&list), "{format} {again:?}");
+            read += 1;
+        }
+    }
+    assert!(read > 10, "{read}");
+}

@@ -30,6 +30,10 @@ impl Tensor {
         let list = |crds, vals| {
             Coordinates::trusted(self.dims.clone(), crds, vals).with_fill(self.storage.fill)
         };
+        // Coordinates of dense levels may be many without an entry below: `(i: dense, j: dense)` of 2^34 x 0.
+        if self.vals.is_empty() {
+            return Ok(list(vec![vec![]; self.dims.len()], Values::copied(&self.vals)));
+        }
         let format = &self.storage.format;
         if self.is_plain() {
             let crds = by_levels(format, &views(format, &self.dims, &self.levels), &self.levels);
@@ -126,6 +130,9 @@ impl Tensor {
 
     /// Calls `f` with the coordinates and the position of each stored entry, in storage order.
     pub(crate) fn for_each_entry(&self, f: &mut dyn FnMut(&[u64], u64)) {
+        if self.vals.is_empty() {
+            return;
+        }
         let views = views(&self.storage.format, &self.dims, &self.levels);
         Walk::new(&self.storage.format, &self.dims, views).entries(f);
     }
