@@ -78,10 +78,8 @@ fn content<E: From<FileError>>(
 
 /// Refuses a part whose fill value the file does not say.
 fn check_fill(path: &Path, part: &Coordinates, options: &WriteOptions) -> Result<(), FileError> {
-    // By their text, so that NaN is itself.
-    let [own, said] = [part.fill(), options.fill].map(|fill| fill.map(|fill| fill.to_string()));
-    let Some(own) = own.filter(|own| said.as_ref() != Some(own)) else { return Ok(()) };
-    let said = said.unwrap_or_else(|| "0".to_owned());
+    let Some(own) = part.fill().filter(|_| !part.has_fill(options.fill)) else { return Ok(()) };
+    let said = options.fill.map_or_else(|| "0".to_owned(), |fill| fill.to_string());
     let message = format!("a part has the fill value {own}, the file {said}");
     let help = "say the fill value of all parts in WriteOptions::fill";
     Err(FileError::whole(FileErrorCode::Unsupported, path, message, help))

@@ -7,7 +7,7 @@ use crate::threads::on_threads;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::mpsc;
-use tamis::{Duplicates, IndexWidth};
+use tamis::{Duplicates, IndexWidth, Scalar};
 use tamis_io::{FileFormat, Header, WriteOptions};
 
 /// What a file says of itself: its format, symmetry and comments.
@@ -60,6 +60,8 @@ pub fn write(
     };
     let options = WriteOptions { comments, ..WriteOptions::default() };
     let list = detached(py, move || tensor.to_coordinates())?;
+    // Where every element is in the list, there is nothing to tell.
+    let list = if is_told { list } else { list.with_fill(Scalar::I64(0)) };
     let (ends, ended) = mpsc::channel::<()>();
     let written = interruptible(py, move || {
         let _ends = ends;

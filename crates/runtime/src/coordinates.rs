@@ -5,7 +5,7 @@ use crate::memory::{Buffer, Element, Truth};
 use rayon::prelude::*;
 use std::any::Any;
 use std::collections::HashMap;
-use tamis_core::format::{Format, LevelMap};
+use tamis_core::format::{Format, LevelMap, fill_value};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::half::{Bf16, F16};
@@ -31,9 +31,8 @@ pub struct Coordinates {
 
 impl PartialEq for Coordinates {
     fn eq(&self, other: &Coordinates) -> bool {
-        let fill = |list: &Coordinates| list.fill.map(|fill| fill.computed(list.vals.datatype()));
-        (&self.dims, &self.crds, &self.vals, fill(self))
-            == (&other.dims, &other.crds, &other.vals, fill(other))
+        (&self.dims, &self.crds, &self.vals, self.fill)
+            == (&other.dims, &other.crds, &other.vals, other.fill)
     }
 }
 
@@ -97,7 +96,21 @@ impl Coordinates {
     /// # }
     /// ```
     pub fn with_fill(self, fill: Scalar) -> Coordinates {
-        Coordinates { fill: Some(fill).filter(|fill| !fill.is_zero()), ..self }
+        let fill = Some(self.own(fill)).filter(|fill| !fill.is_zero());
+        Coordinates { fill, ..self }
+    }
+
+    /// Whether coordinates without an entry have a value, which is 0 if none is given.
+    pub fn has_fill(&self, fill: Option<Scalar>) -> bool {
+        self.fill == fill.map(|fill| self.own(fill)).filter(|fill| !fill.is_zero())
+    }
+
+    /// A number in the type of the values; an integer that it has not stays as it is, for whoever refuses it or
+    /// asks for another type.
+    fn own(&self, number: Scalar) -> Scalar {
+        let own = fill_value(number, self.vals.datatype()).unwrap_or(number);
+        let is_same = |x: i128| own.integer().unwrap_or(own.as_f64() as i128) == x;
+        if number.integer().is_none_or(is_same) { own } else { number }
     }
 
     /// The value of coordinates without an entry, where that is known to be other than 0.

@@ -25,7 +25,7 @@ pub fn write_matrix_market(
 ) -> Result<(), FileError> {
     let options = &options.with_fill_of(coordinates);
     let shape = Shape::of(coordinates.dims(), path)?;
-    let field = field_name(coordinates.vals());
+    let field = field_name(coordinates.vals(), options.fill);
     let written = match options.layout {
         Layout::Coordinate => {
             let count = entries_written(coordinates, options) as u64;
@@ -77,7 +77,7 @@ impl InParts {
         options: &WriteOptions,
         path: &Path,
     ) -> Result<InParts, FileError> {
-        let field = field_name(&Values::empty(datatype));
+        let field = field_name(&Values::empty(datatype), options.fill);
         Ok(InParts { shape: Shape::of(dims, path)?, options: options.clone(), field, count: 0 })
     }
 
@@ -89,7 +89,7 @@ impl InParts {
     ) -> std::io::Result<()> {
         self.count += entries_written(coordinates, &self.options) as u64;
         if is_wide(coordinates.vals()) {
-            self.field = field_name(coordinates.vals());
+            self.field = field_name(coordinates.vals(), self.options.fill);
         }
         write_entries(out, Vec::with_capacity(CHUNK * 2), coordinates, &Kept::of(&self.options))
     }
@@ -232,13 +232,15 @@ fn is_wide(values: &Values) -> bool {
     matches!(values, Values::U64(v) if v.iter().any(|&x| x > i64::MAX as u64))
 }
 
-fn field_name(values: &Values) -> &'static str {
+fn field_name(values: &Values, fill: Option<Scalar>) -> &'static str {
     let datatype = values.datatype();
     match datatype.is_complex() {
         true => "complex",
         false if datatype.is_float() => "real",
         // Other programs read `integer` more often, where it serves.
-        false if is_wide(values) => "unsigned-integer",
+        false if is_wide(values) || fill.is_some_and(|fill| !fill.fits(DataType::I64)) => {
+            "unsigned-integer"
+        }
         false => "integer",
     }
 }
