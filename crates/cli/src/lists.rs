@@ -197,9 +197,17 @@ impl About<'_> {
             let reason =
                 format!("the file has {} where it has no entry, not {asked}", storage.fill);
             let help = format!("write fill: {}, or no fill value", storage.fill);
-            return Err(invalid(&format!("-f {}", spec.format), &reason, &help));
+            return Err(invalid(&format!("-f {spec}"), &reason, &help));
         }
-        let largest = self.dims.iter().copied().max().unwrap_or(0).max(self.entries);
+        let has_maps = spec.format.levels().iter().any(|level| level.insert_edges().is_some());
+        // A hash map has less than four times as many buckets as coordinates, or one.
+        let positions = match has_maps {
+            true => {
+                self.dims.iter().fold(self.entries.saturating_mul(4), |n, d| n.saturating_add(*d))
+            }
+            false => self.entries,
+        };
+        let largest = self.dims.iter().copied().max().unwrap_or(0).max(positions);
         let width = IndexWidth::for_max(largest);
         storage.pos = spec.pos.unwrap_or(width);
         storage.crd = spec.crd.unwrap_or(width);
