@@ -114,8 +114,8 @@ fn sort_many<T: Coordinate>(list: &mut [T]) {
     }
 }
 
-/// Sorts a list that nearly ascends: others, as those that ascend from the middle on and go on with the least, would
-/// take more steps than they have coordinates, and are left in another order.
+/// Sorts a list that nearly ascends, and says whether it is sorted: it gives up after more moves than there are
+/// coordinates, as in `5 6 7 1 2 3`, and leaves the same coordinates in some order.
 fn by_insertion<T: Coordinate>(list: &mut [T]) -> bool {
     let mut moved = 0;
     for k in 1..list.len() {

@@ -13,6 +13,8 @@ pub fn cases() -> Vec<Case> {
         sort(DataType::I32),
         sort(DataType::I64),
         sort(DataType::Bool),
+        sort_lists(DataType::I32),
+        sort_lists(DataType::I64),
         fill(),
         hints(),
         streamed(DataType::F64, Buffer::F64((0..64).map(f64::from).collect())),
@@ -104,6 +106,44 @@ fn sort(elem: DataType) -> Case {
     for array in arrays {
         copy(&mut case, i, array, n);
     }
+    case
+}
+
+/// Lists of one key, of every length at which they are sorted in another way, in every order that decides which.
+fn sort_lists(elem: DataType) -> Case {
+    let mut case = Case::new(&format!("compute_sort_lists_{elem}"));
+    let i = case.index("i");
+    let (mut all, mut ranges) = (vec![], vec![]);
+    for len in [1i64, 2, 8, 9, 16, 17, 31, 32, 33, 96, 97, 257] {
+        for stride in [1, 40, 1 << 20] {
+            let ascending: Vec<i64> = (0..len).map(|k| (k - len / 2) * stride).collect();
+            let mut rotated = ascending.clone();
+            rotated.rotate_left(len as usize / 2);
+            let mut nearly = ascending.clone();
+            nearly.swap(0, len as usize / 2);
+            let repeated = rotated.iter().map(|c| c / (2 * stride) * stride).collect();
+            // 101 is a prime that divides no length.
+            let shuffled = (0..len).map(|k| (k * 101 % len) * stride).collect();
+            for list in [ascending, rotated, nearly, repeated, shuffled] {
+                ranges.push((all.len(), all.len() + list.len()));
+                all.extend(list);
+            }
+        }
+    }
+    let n = all.len() as i64;
+    let given = match elem {
+        DataType::I32 => Buffer::I32(all.iter().map(|&c| c as i32).collect()),
+        _ => Buffer::I64(all.iter().map(|c| c << 20).collect()),
+    };
+    let (given, lists) = (case.input("given", given), case.local("lists", elem));
+    case.push(Stmt::Reserve { array: lists, len: int(n) });
+    let copied = store(lists, Expr::Var(i), load(given, Expr::Var(i)));
+    case.push(for_loop(i, int(0), int(n), vec![copied]));
+    for (lo, hi) in ranges {
+        let (lo, hi) = (int(lo as i64), int(hi as i64));
+        case.push(Stmt::Sort { keys: vec![lists], carried: vec![], lo, hi });
+    }
+    copy(&mut case, i, lists, n);
     case
 }
 
