@@ -7,6 +7,8 @@
 
 typedef Eigen::SparseMatrix<double, Eigen::ColMajor, int> Matrix;
 typedef Eigen::Map<const Matrix> View;
+// Products with dense operands read rows as they are.
+typedef Eigen::Map<const Eigen::SparseMatrix<double, Eigen::RowMajor, int>> Rows;
 
 // Through this library's malloc, which follows the page policy.
 void *operator new(std::size_t size) {
@@ -62,6 +64,19 @@ Matrix *eigen_sum(int64_t terms, const Csr *of) {
         return sum(terms, of);
     } catch (const std::bad_alloc &) {
         return nullptr;
+    }
+}
+// Y = A X, or Y = B - A X, of dense matrices by rows.
+void eigen_apply(const Csr *a, int64_t columns, const double *x, const double *b, double *y) {
+    typedef Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> Dense;
+    Rows rows(a->rows, a->cols, a->pos[a->rows], a->pos, a->crd, a->vals);
+    if (columns == 1) {
+        Eigen::Map<const Eigen::VectorXd> in(x, a->cols);
+        Eigen::Map<Eigen::VectorXd> out(y, a->rows);
+        if (b) out = Eigen::Map<const Eigen::VectorXd>(b, a->rows) - rows * in;
+        else out.noalias() = rows * in;
+    } else {
+        Eigen::Map<Dense>(y, a->rows, columns).noalias() = rows * Eigen::Map<const Dense>(x, a->cols, columns);
     }
 }
 // The arrays of a compressed result; the number of its elements.

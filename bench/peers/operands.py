@@ -53,6 +53,17 @@ class Operands:
         last = self.shape(name)[2]
         return csr(self.array(f"{name}.vals", "f64"), crd2, pos2, (len(crd1), last)), pos1, crd1
 
+    def rows(self, name):
+        """The tensor as a matrix with a row for each first coordinate, and the last dimension."""
+        pos1, crd1, pos2, crd2 = (
+            self.array(f"{name}.{part}", "i32") for part in ("pos1", "crd1", "pos2", "crd2")
+        )
+        first, middle, last = self.shape(name)
+        crd = np.repeat(crd1.astype(np.int64), np.diff(pos2)) * last + crd2
+        shape = (first, middle * last)
+        pos = pos2[pos1].astype(np.int64)
+        return csr(self.array(f"{name}.vals", "f64"), crd, pos, shape), last
+
 
 def csr(vals, crd, pos, shape):
     matrix = sparse.csr_array((vals, crd, pos), shape=shape)

@@ -1,5 +1,5 @@
 """MKL itself, by its inspector-executor interface: products with dense vectors and matrices (inspected before,
-outside the clock), sparse products (ordered afterwards where they have to be) and sums two at a time."""
+outside the clock; a matrix in COO or blocks, too), sparse products (ordered afterwards where they have to be) and sums two at a time."""
 
 import ctypes
 import functools
@@ -73,6 +73,49 @@ def matrix(a):
     return result
 
 
+def coordinates(a):
+    """A matrix in COO."""
+    a = a.tocoo()
+    pointer = lambda array: array.ctypes.data_as(ctypes.c_void_p)
+    result = Matrix((a.row.astype(np.int32), a.col.astype(np.int32), a.data))
+    rows, cols, nnz = map(ctypes.c_int, (*a.shape, a.nnz))
+    parts = map(pointer, result.borrowed)
+    call("mkl_sparse_d_create_coo", ctypes.byref(result.handle), 0, rows, cols, nnz, *parts)
+    return result
+
+
+def blocks(a):
+    """A matrix in BSR with blocks of 3 x 3."""
+    a = a.tobsr((3, 3))
+    pointer = lambda array: array.ctypes.data_as(ctypes.c_void_p)
+    result = Matrix((a.indptr, a.indices, a.data))
+    rows, cols, side = map(ctypes.c_int, (a.shape[0] // 3, a.shape[1] // 3, 3))
+    pos, crd, vals = map(pointer, result.borrowed)
+    ends = ctypes.c_void_p(pos.value + 4)
+    parts = (0, ROW_MAJOR, rows, cols, side, pos, ends, crd, vals)
+    call("mkl_sparse_d_create_bsr", ctypes.byref(result.handle), *parts)
+    return result
+
+
+STORAGES = {"coo": coordinates, "bcsr": blocks}
+
+
+def residual(operands):
+    a, x, b = matrix(operands.csr("a")), operands.dense("x"), operands.dense("b").ravel()
+    general, one, minus = Description(20, 0, 0), ctypes.c_double(1.0), ctypes.c_double(-1.0)
+    address = lambda array: ctypes.c_void_p(array.ctypes.data)
+    call("mkl_sparse_set_mv_hint", a.handle, NON_TRANSPOSE, general, CALLS)
+    call("mkl_sparse_optimize", a.handle)
+
+    def run():
+        y = b.copy()
+        ends = (address(x), one, address(y))
+        call("mkl_sparse_d_mv", NON_TRANSPOSE, minus, a.handle, general, *ends)
+        return (y,)
+
+    return run
+
+
 def add(a, b):
     result = Matrix()
     one = ctypes.c_double(1.0)
@@ -87,7 +130,9 @@ class Description(ctypes.Structure):
 
 
 def product_with_dense(operation, operands):
-    a, x = matrix(operands.csr("a")), operands.dense("x")
+    operation, _, storage = operation.partition("-")
+    store = STORAGES.get(storage, matrix)
+    a, x = store(operands.csr("a")), operands.dense("x")
     general, one, zero = Description(20, 0, 0), ctypes.c_double(1.0), ctypes.c_double(0.0)
     columns = x.shape[1]
     if operation == "spmv":
@@ -96,7 +141,7 @@ def product_with_dense(operation, operands):
         hint = ("mkl_sparse_set_mm_hint", NON_TRANSPOSE, general, ROW_MAJOR, columns, CALLS)
     call(hint[0], a.handle, *hint[1:])
     call("mkl_sparse_optimize", a.handle)
-    rows = len(a.borrowed[0]) - 1
+    rows = operands.shape("a")[0]
     address = lambda array: ctypes.c_void_p(array.ctypes.data)
 
     def by_vector():
@@ -115,7 +160,10 @@ def product_with_dense(operation, operands):
 
 
 def prepare(operation, operands):
-    if operation == "spmv" or operation.startswith("spmm"):
+    if operation == "residual":
+        return residual(operands)
+    storage = operation.partition("-")[2]
+    if operation.startswith(("spmv", "spmm")) and (not storage or storage in STORAGES):
         return product_with_dense(operation, operands)
     if operation.startswith("spgemm"):
         a, b = matrix(operands.csr("a")), matrix(operands.csr("b"))

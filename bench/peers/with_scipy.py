@@ -39,6 +39,9 @@ STORAGES = {
 def prepare_storage(operation, operands):
     """The same for matrices in other storage than CSR; results are made canonical when saved."""
     first, _, second = operation.partition("-")
+    if first.startswith("spmm"):
+        a, x = STORAGES[second](operands.csr("a")), operands.dense("x")
+        return lambda: (a @ x,)
     if first == "spmv":
         a, x = STORAGES[second](operands.csr("a")), operands.dense("x").ravel()
         return lambda: (a @ x,)
@@ -55,8 +58,15 @@ def prepare(operation, operands):
         return product(operation, operands)
     if operation.startswith("mttkrp") and "sparse" in operation:
         return sparse_mttkrp(operands)
+    if operation.startswith("fused"):
+        return None
     if "-" in operation:
         return prepare_storage(operation, operands)
+    if operation in ("plus", "innerprod"):
+        return of_tensors(operation, operands)
+    if operation == "residual":
+        a, x, b = operands.csr("a"), operands.dense("x").ravel(), operands.dense("b").ravel()
+        return lambda: (b - a @ x,)
     if operation == "spmv":
         a, x = operands.csr("a"), operands.dense("x").ravel()
         return lambda: (a @ x,)
@@ -96,6 +106,25 @@ def mttkrp(operands):
         return (sums @ product,)
 
     return run
+
+
+class Rows:
+    """A sum of tensors with a row for each first coordinate; an entry has the pair of the others."""
+
+    def __init__(self, matrix, last):
+        self.matrix, self.last = matrix, last
+
+    def arrays(self):
+        pos, crd, vals = sparse_result(self.matrix)
+        pairs = np.column_stack(np.divmod(crd, self.last)).ravel()
+        return pos, pairs, vals
+
+
+def of_tensors(operation, operands):
+    (b, last), (c, _) = (operands.rows(name) for name in "bc")
+    if operation == "plus":
+        return lambda: Rows(b + c, last)
+    return lambda: (np.array([b.multiply(c).sum()]),)
 
 
 def sparse_mttkrp(operands):

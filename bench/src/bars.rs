@@ -3,7 +3,7 @@
 use crate::contender::Role;
 use crate::limits::Limits;
 use crate::measure::{Entry, Race};
-use crate::problem::{Factor, Operation, Order, Part, Storage};
+use crate::operation::{Factor, Operation, Order, Part, Storage};
 
 /// One figure beside what it must be.
 #[derive(Clone)]

@@ -44,6 +44,8 @@ pub enum Role {
     TamisC,
     /// The same on one thread, in a race on several.
     TamisAlone,
+    /// Tamis, which finds entries or values alone.
+    TamisPart,
 }
 
 /// Why a contender does not run a problem.

@@ -12,7 +12,8 @@ use libloading::Library;
 
 use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csf3, Csr, Dense};
-use crate::problem::{Operands, Operation, Order, Output, Problem, RANK};
+use crate::operation::{Operation, Order, RANK};
+use crate::problem::{Operands, Output, Problem};
 
 const SOURCES: [&str; 8] =
     ["spmv.c", "spmm.c", "merge.c", "sum.c", "spgemm.c", "tensor.c", "sddmm.c", "fused.c"];
@@ -89,20 +90,6 @@ impl Hand {
     pub fn compile(work: &Path) -> Self {
         Self { kernels: build(work).and_then(|library| Kernels::load(&library)) }
     }
-
-    /// Gets ready for `A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)` with 64 dense columns each.
-    pub fn sddmm_spmm<'a>(
-        &'a self,
-        b: &'a Csr,
-        [c, d, e]: [&'a Dense; 3],
-    ) -> Result<Box<dyn Prepared + 'a>, Absent> {
-        let kernels = self.kernels.as_ref().map_err(|why| Absent::NotAvailable(why.clone()))?;
-        let len = b.rows * e.cols;
-        in_process(
-            move || Ok(kernels.sddmm_spmm(b, [c, d, e])),
-            move |v| Output::dense(flat(&v, len)),
-        )
-    }
 }
 
 impl Contender for Hand {
@@ -127,7 +114,17 @@ impl Contender for Hand {
             Operands::MatrixDense { a, x } => {
                 in_process(|| Ok(kernels.spmm(a, x)), |(vals, n)| Output::dense(flat(&vals, n)))
             }
-            Operands::TensorTwoSparse { .. } | Operands::Squared(_) => Err(Absent::NoOperation),
+            Operands::TensorTwoSparse { .. }
+            | Operands::Squared(_)
+            | Operands::Residual { .. }
+            | Operands::TwoTensors { .. } => Err(Absent::NoOperation),
+            Operands::SampledProduct { b, dense } => {
+                let len = b.rows * dense[2].cols;
+                in_process(
+                    move || Ok(kernels.sddmm_spmm(b, dense)),
+                    move |v| Output::dense(flat(&v, len)),
+                )
+            }
             Operands::Matrices { all } => {
                 in_process(|| Ok(kernels.sum(all)), |(pos, crd, vals)| Output { pos, crd, vals })
             }
@@ -228,7 +225,7 @@ impl Kernels {
         (y, len)
     }
 
-    fn sddmm_spmm(&self, b: &Csr, [c, d, e]: [&Dense; 3]) -> Vec<Line> {
+    fn sddmm_spmm(&self, b: &Csr, [c, d, e]: &[Dense; 3]) -> Vec<Line> {
         assert!([c, d, e].iter().all(|x| x.cols == 64), "the kernel is for 64 columns");
         fill(b.rows * e.cols, |a| {
             let (pos, crd, vals) = (b.pos.as_ptr(), b.crd.as_ptr(), b.vals.as_ptr());

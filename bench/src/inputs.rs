@@ -22,6 +22,22 @@ pub struct Csr {
     pub vals: Vec<f64>,
 }
 
+impl Csr {
+    /// The transposed matrix, with new values.
+    fn transposed(&self) -> Self {
+        let keys = self.entries().map(|(i, j)| key(j, i)).collect();
+        csr_from_keys([self.cols, self.rows], keys, 83)
+    }
+
+    /// The coordinates of every entry, by rows.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.rows).flat_map(|i| {
+            let row = self.pos[i] as usize..self.pos[i + 1] as usize;
+            self.crd[row].iter().map(move |&j| (i, j as usize))
+        })
+    }
+}
+
 /// A 3-tensor as (dense, compressed, compressed): mode 0 dense, modes 1 and 2 compressed.
 ///
 /// `crd1[pos1[i]..pos1[i + 1]]` are the mode-1 coordinates of slice `i`, each the head of a fiber `f`;
@@ -43,7 +59,7 @@ pub struct Csf3 {
 }
 
 /// A dense row-major matrix whose first element lies on a cache line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dense {
     /// Number of rows.
     pub rows: usize,
@@ -51,6 +67,15 @@ pub struct Dense {
     pub cols: usize,
     /// The elements, row by row.
     pub vals: Arc<Aligned>,
+}
+
+impl Dense {
+    /// The matrix with every element negated.
+    pub fn negated(&self) -> Self {
+        let mut vals = self.vals.iter();
+        let vals = Aligned::from_fn(self.vals.len(), || vals.next().map_or(0.0, |v| -v));
+        Self { vals: Arc::new(vals), ..*self }
+    }
 }
 
 /// Numbers that start on a 64-byte boundary, as a careful caller would have them: wide loads that
@@ -108,6 +133,7 @@ pub fn matrix(name: &str) -> Option<Csr> {
         "lap3d_100" => stencil([100, 100, 100]),
         "lap3d_25" => stencil([25, 25, 25]),
         "fem60k" => blocks([25, 25, 32], 3),
+        "fem5k" => blocks([12, 12, 12], 3),
         "fem15k" => blocks([25, 25, 8], 3),
         "rmat17" => power_law(17, 16, 3),
         "rmat14" => power_law(14, 16, 3),
@@ -115,6 +141,19 @@ pub fn matrix(name: &str) -> Option<Csr> {
         "uni16k" => uniform(16_384, 8, 5),
         "densities10k" => random([10_000; 2], OF_TERMS[0], 7),
         "skewed200k" => skewed(200_000, 11),
+        // Of the collection, to the entry.
+        "lin" => stencil([80, 80, 40]),
+        "atmosmodd" => stencil([148, 148, 58]),
+        "dixmaanl" => diagonals(60_000, &[-40_000, -20_000, -1, 0, 1, 20_000, 40_000]),
+        // Patterns of figures 17 and 18 of "The tensor algebra compiler".
+        "dense2k" => random([2_000; 2], 0.95, 15),
+        "hypersparse10k" => random([10_000; 2], 2.5e-5, 17),
+        "rows5k" => slices(5_000, 9.5e-3, 19),
+        "columns5k" => slices(5_000, 9.5e-3, 19).transposed(),
+        "thermal5k" => stencil([71, 71, 1]),
+        "blocked5k" => random_blocks(5_000, 4, 1e-3, 21),
+        "rmat12" => power_law(12, 16, 3),
+        "densities4k" => random([4_000; 2], OF_TERMS[0], 7),
         "wide" => random([10_000, 60_000], 1.0 / 60.0, 13),
         _ => return None,
     })
@@ -127,7 +166,9 @@ pub fn another(name: &str, first: &Csr, n: usize) -> Csr {
     match name {
         "rmat17" => power_law(17, 16, 3 + seed),
         "uni500k" => uniform(500_000, 8, 5 + seed),
-        "densities10k" => random([10_000; 2], OF_TERMS[n % OF_TERMS.len()], 7 + seed),
+        "densities10k" | "densities4k" => {
+            random([first.rows; 2], OF_TERMS[n % OF_TERMS.len()], 7 + seed)
+        }
         _ => shifted(first, n),
     }
 }
@@ -153,6 +194,8 @@ pub fn random([rows, cols]: [usize; 2], density: f64, seed: u64) -> Csr {
 pub fn tensor(name: &str) -> Option<Csf3> {
     Some(match name {
         "uni1000" => tensor_of([1000; 3], 2_000_000, |rng, dim| rng.below(dim)),
+        "facebook" => tensor_of([1_591, 63_891, 63_890], 737_934, |rng, dim| rng.zipf(dim)),
+        "cube160" => tensor_of([160; 3], 160 * 160 * 152, |rng, dim| rng.below(dim)),
         "zipf5m" => tensor_of([8000; 3], 5_000_000, |rng, dim| rng.zipf(dim)),
         _ => return None,
     })
@@ -164,6 +207,17 @@ pub fn dense(rows: usize, cols: usize, seed: u64) -> Dense {
     Dense { rows, cols, vals: Arc::new(Aligned::from_fn(rows * cols, || rng.value())) }
 }
 
+/// The tensor with every coordinate of its last mode moved by one, cyclically, and new values.
+pub fn another_tensor(b: &Csf3) -> Csf3 {
+    let mut rng = Rng::new(77);
+    let mut crd2: Vec<i32> = b.crd2.iter().map(|&k| (k + 1) % b.dims[2] as i32).collect();
+    for fiber in b.pos2.windows(2) {
+        crd2[fiber[0] as usize..fiber[1] as usize].sort_unstable();
+    }
+    let vals = crd2.iter().map(|_| rng.value()).collect();
+    Csf3 { crd2, vals, ..b.clone() }
+}
+
 /// `a` with every column moved by `n` to the right, cyclically, and new values.
 fn shifted(a: &Csr, n: usize) -> Csr {
     let mut rng = Rng::new(76 + n as u64);
@@ -173,6 +227,51 @@ fn shifted(a: &Csr, n: usize) -> Csr {
     }
     let vals = crd.iter().map(|_| rng.value()).collect();
     Csr { rows: a.rows, cols: a.cols, pos: a.pos.clone(), crd, vals }
+}
+
+/// The entries of whole diagonals, by the columns less the rows.
+fn diagonals(n: usize, offsets: &[i64]) -> Csr {
+    let column = |row: usize, offset: &i64| usize::try_from(row as i64 + offset).ok();
+    let row = |row: usize| offsets.iter().filter_map(move |o| Some((row, column(row, o)?)));
+    let keys = (0..n).flat_map(row).filter(|&(_, j)| j < n).map(|(i, j)| key(i, j)).collect();
+    csr_from_keys([n; 2], keys, 1)
+}
+
+/// Full rows among empty ones, of a density.
+fn slices(n: usize, density: f64, seed: u64) -> Csr {
+    let mut rng = Rng::new(seed);
+    let rows: Vec<usize> = (0..n).filter(|_| rng.unit() < density).collect();
+    let keys = rows.iter().flat_map(|&i| (0..n).map(move |j| key(i, j))).collect();
+    csr_from_keys([n; 2], keys, seed + 1)
+}
+
+/// Dense blocks of `side` by `side` at random, of a density.
+fn random_blocks(n: usize, side: usize, density: f64, seed: u64) -> Csr {
+    let grid = random([n / side; 2], density, seed);
+    let of = |(i, j): (usize, usize)| {
+        (0..side * side).map(move |e| key(i * side + e / side, j * side + e % side))
+    };
+    csr_from_keys([n; 2], grid.entries().flat_map(of).collect(), seed + 1)
+}
+
+/// About the given share of a matrix's entries.
+pub fn thinned(a: &Csr, share: f64) -> Csr {
+    let mut rng = Rng::new(79);
+    let kept = a.entries().filter(|_| share >= 1.0 || rng.unit() < share);
+    csr_from_keys([a.rows, a.cols], kept.map(|(i, j)| key(i, j)).collect(), 80)
+}
+
+/// About the given share of a tensor's entries.
+pub fn thinned_tensor(b: &Csf3, share: f64) -> Csf3 {
+    let mut rng = Rng::new(81);
+    let slices =
+        (0..b.dims[0]).flat_map(|i| (b.pos1[i]..b.pos1[i + 1]).map(move |f| (i, f as usize)));
+    let entries = slices.flat_map(|(i, f)| {
+        (b.pos2[f]..b.pos2[f + 1])
+            .map(move |p| tensor_key([i, b.crd1[f] as usize, b.crd2[p as usize] as usize]))
+    });
+    let keys: Vec<u64> = entries.filter(|_| share >= 1.0 || rng.unit() < share).collect();
+    csf_from_keys(b.dims, &keys)
 }
 
 /// The 5-point (one dimension 1) or 7-point stencil on a grid, in natural order.
@@ -255,16 +354,20 @@ fn tensor_of(dims: [usize; 3], nnz: usize, draw: impl Fn(&mut Rng, usize) -> usi
     let mut rng = Rng::new(7);
     let mut keys: Vec<u64> = Vec::with_capacity(nnz);
     while keys.len() < nnz {
-        keys.extend((keys.len()..nnz).map(|_| {
-            dims.iter().fold(0u64, |coordinates, &d| (coordinates << 21) | draw(&mut rng, d) as u64)
-        }));
+        keys.extend((keys.len()..nnz).map(|_| tensor_key(dims.map(|dim| draw(&mut rng, dim)))));
         keys.sort_unstable();
         keys.dedup();
     }
     csf_from_keys(dims, &keys)
 }
 
-fn csf_from_keys(dims: [usize; 3], keys: &[u64]) -> Csf3 {
+/// The coordinates of an entry of a tensor in one number, for dimensions below 2^21.
+pub fn tensor_key(coordinates: [usize; 3]) -> u64 {
+    coordinates.iter().fold(0, |key, &c| (key << 21) | c as u64)
+}
+
+/// A tensor of the entries with these keys, which ascend.
+pub fn csf_from_keys(dims: [usize; 3], keys: &[u64]) -> Csf3 {
     let mut rng = Rng::new(8);
     let mut pos1 = vec![0; dims[0] + 1];
     let (mut crd1, mut pos2, mut crd2) = (Vec::new(), Vec::new(), Vec::new());
@@ -284,7 +387,8 @@ fn csf_from_keys(dims: [usize; 3], keys: &[u64]) -> Csf3 {
     Csf3 { dims, pos1, crd1, pos2, crd2, vals }
 }
 
-fn csr_from_keys([rows, cols]: [usize; 2], mut keys: Vec<u64>, seed: u64) -> Csr {
+/// A matrix of the entries with these keys, in any order.
+pub fn csr_from_keys([rows, cols]: [usize; 2], mut keys: Vec<u64>, seed: u64) -> Csr {
     keys.sort_unstable();
     keys.dedup();
     let mut rng = Rng::new(seed);
@@ -298,7 +402,8 @@ fn csr_from_keys([rows, cols]: [usize; 2], mut keys: Vec<u64>, seed: u64) -> Csr
     Csr { rows, cols, pos, crd, vals }
 }
 
-fn key(row: usize, col: usize) -> u64 {
+/// The coordinates of an entry of a matrix in one number.
+pub fn key(row: usize, col: usize) -> u64 {
     (row as u64) << 32 | col as u64
 }
 

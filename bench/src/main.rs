@@ -10,12 +10,14 @@ mod hand;
 mod inputs;
 mod limits;
 mod measure;
+mod operation;
 mod pages;
 mod peers_eigen;
 mod peers_python;
 mod peers_rust;
 mod problem;
 mod process;
+mod program;
 mod report;
 mod schedules;
 mod studies;
@@ -30,8 +32,9 @@ use clock::Clock;
 use contender::Contender;
 use limits::Limits;
 use measure::{Effort, Race};
+use operation::{OPERATIONS, Operation};
 use pages::Pages;
-use problem::{Input, OPERATIONS, Operation, Problem};
+use problem::{Input, Problem};
 use report::Report;
 use studies::STUDIES;
 use tamis::temporary::Temporary;
@@ -91,7 +94,7 @@ fn run(options: &Options) -> Result<bool, String> {
         return options.finish(&studied(options, work.path()));
     }
     let cores = process::pin_to_cores(options.threads)?;
-    let contenders = contenders(work.path(), options.threads)?;
+    let contenders = contenders(work.path(), options.threads);
     let limits = Limits::measure(options.threads);
     let races = race_all(options, &contenders, &limits);
     let bars = match options.threads {
@@ -124,15 +127,15 @@ fn studied(options: &Options, work: &Path) -> Report {
     Report { conditions, limits, races: vec![], studies, bars }
 }
 
-fn contenders(work: &Path, threads: usize) -> Result<Vec<Box<dyn Contender>>, String> {
+fn contenders(work: &Path, threads: usize) -> Vec<Box<dyn Contender>> {
     let mut all: Vec<Box<dyn Contender>> = vec![Box::new(hand::Hand::compile(work))];
-    all.extend(tamis_contender::contenders(threads)?);
+    all.extend(tamis_contender::contenders(threads));
     all.push(Box::new(peers_rust::Sprs));
     all.push(Box::new(peers_rust::Faer));
     all.push(Box::new(peers_rust::Nalgebra));
     all.push(Box::new(peers_eigen::Eigen::compile(work)));
     all.extend(peers_python::contenders(work, threads));
-    Ok(all)
+    all
 }
 
 /// Every race; its row is shown when it is over.

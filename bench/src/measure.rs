@@ -2,7 +2,8 @@
 //! that agree timed, in rounds, so that whatever disturbs the machine disturbs them all.
 
 use crate::contender::{Absent, Contender, Prepared, Role};
-use crate::problem::{Operation, Order, Output, Problem};
+use crate::operation::{Operation, Order};
+use crate::problem::{Output, Problem};
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,10 @@ impl Effort {
     pub const FULL: Self = Self { rounds: 7, burst: 10, seconds: 4.0 };
     /// For a first impression.
     pub const QUICK: Self = Self { rounds: 2, burst: 2, seconds: 0.4 };
+    /// For the tables of papers, which have many rows.
+    pub const PAPER: Self = Self { rounds: 4, burst: 5, seconds: 0.4 };
+    /// For a first impression of these.
+    pub const PAPER_QUICK: Self = Self { rounds: 1, burst: 2, seconds: 0.1 };
 }
 
 /// A round begins with runs of so many seconds that are not timed.
@@ -30,7 +35,7 @@ pub struct Race {
     /// What was computed.
     pub operation: Operation,
     /// On which input.
-    pub input: &'static str,
+    pub input: String,
     /// The sparse input, for people.
     pub description: String,
     /// Bytes of operands and result, each of which must cross the memory bus once.
@@ -76,17 +81,17 @@ pub fn race<'c>(
     contenders: &'c [Box<dyn Contender>],
     effort: Effort,
 ) -> Race {
-    let unsorted = matches!(problem.operation, Operation::Spgemm(_, Order::Unsorted));
+    let compared = Compared::of(problem.operation);
     let start = |contender: &'c dyn Contender| Started {
         name: contender.name(),
         role: contender.role(),
+        compared,
         prepared: contender.prepare(problem),
     };
-    let (entries, result_bytes) =
-        timed(contenders.iter().map(|one| start(&**one)), unsorted, effort);
+    let (entries, result_bytes) = timed(contenders.iter().map(|one| start(&**one)), effort);
     Race {
         operation: problem.operation,
-        input: problem.input,
+        input: problem.input.clone(),
         description,
         bytes: problem.operand_bytes() + result_bytes,
         entries,
@@ -99,21 +104,42 @@ pub struct Started<'a> {
     pub name: String,
     /// What it is compared as.
     pub role: Role,
+    /// What of its result is compared.
+    pub compared: Compared,
     /// The contender.
     pub prepared: Result<Box<dyn Prepared + 'a>, Absent>,
 }
 
+/// What of a result is compared with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// All of it.
+    Whole,
+    /// All of it, when the columns of each row are sorted.
+    AnyOrder,
+    /// Its entries, when the columns of each row are sorted: values are not computed.
+    Entries,
+}
+
+impl Compared {
+    /// What of the result of an operation is compared.
+    pub fn of(operation: Operation) -> Self {
+        match operation {
+            Operation::Spgemm(_, Order::Unsorted) => Self::AnyOrder,
+            _ => Self::Whole,
+        }
+    }
+}
+
 /// Compares contenders, in the order given, and times them in rounds; also the bytes of the result.
-/// `unsorted` says that the columns of a row may come in any order.
 pub fn timed<'a>(
     contenders: impl Iterator<Item = Started<'a>>,
-    unsorted: bool,
     effort: Effort,
 ) -> (Vec<Entry>, usize) {
     let mut runners = Vec::new();
     let mut reference = None;
     for contender in contenders {
-        let mut runner = Runner::start(contender, unsorted);
+        let mut runner = Runner::start(contender);
         runner.compare(&mut reference);
         runners.push(runner);
     }
@@ -132,17 +158,16 @@ struct Runner<'a> {
     name: String,
     role: Role,
     state: Result<Box<dyn Prepared + 'a>, Outcome>,
-    /// Whether the columns of a row may come in any order.
-    unsorted: bool,
+    compared: Compared,
     warm_up: f64,
     times: Vec<f64>,
 }
 
 impl<'a> Runner<'a> {
-    fn start(contender: Started<'a>, unsorted: bool) -> Self {
-        let Started { name, role, prepared } = contender;
+    fn start(contender: Started<'a>) -> Self {
+        let Started { name, role, compared, prepared } = contender;
         let state = prepared.map_err(Outcome::Absent);
-        Self { name, role, state, unsorted, warm_up: 0.0, times: Vec::new() }
+        Self { name, role, state, compared, warm_up: 0.0, times: Vec::new() }
     }
 
     /// Runs once; the first result of a race becomes the reference for the others.
@@ -151,12 +176,18 @@ impl<'a> Runner<'a> {
         let computed = prepared.run().and_then(|seconds| {
             self.warm_up = seconds;
             let output = prepared.output()?;
-            Ok(if self.unsorted { output.in_order() } else { output })
+            Ok(match self.compared {
+                Compared::AnyOrder | Compared::Entries => output.in_order(),
+                Compared::Whole => output,
+            })
         });
         let verdict = computed.and_then(|output| match reference {
             None => {
                 *reference = Some(output);
                 Ok(())
+            }
+            Some(first) if self.compared == Compared::Entries => {
+                first.difference_of_entries(&output).map_or(Ok(()), Err)
             }
             Some(first) => first.difference(&output).map_or(Ok(()), Err),
         });

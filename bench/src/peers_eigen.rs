@@ -1,5 +1,6 @@
 //! Eigen, a C++ library of headers: `peers/eigen.cpp` is compiled by the system's compiler when the benchmark
-//! starts, and loaded. It has products (sorted) and sums; three or more terms are one expression.
+//! starts, and loaded. It has products (those of sparse matrices sorted), residuals
+//! and sums; three or more terms are one expression.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,9 +9,10 @@ use std::rc::Rc;
 use libloading::Library;
 
 use crate::contender::{Absent, Contender, Prepared, Role, in_process};
-use crate::inputs::Csr;
+use crate::inputs::{Csr, Dense};
+use crate::operation::{Operation, Order};
 use crate::pages::Pages;
-use crate::problem::{Operands, Operation, Order, Output, Problem};
+use crate::problem::{Operands, Output, Problem};
 use crate::process::succeeds;
 
 /// Where Debian has the headers; `EIGEN` in the environment names another folder.
@@ -38,9 +40,12 @@ struct Borrowed {
 type Arrays =
     unsafe extern "C" fn(*const Matrix, *mut *const i32, *mut *const i32, *mut *const f64) -> i64;
 
+type Apply = unsafe extern "C" fn(*const Borrowed, i64, *const f64, *const f64, *mut f64);
+
 struct Functions {
     product: unsafe extern "C" fn(*const Borrowed, *const Borrowed) -> *mut Matrix,
     sum: unsafe extern "C" fn(i64, *const Borrowed) -> *mut Matrix,
+    apply: Apply,
     arrays: Arrays,
     free: unsafe extern "C" fn(*mut Matrix),
     /// Keeps the functions above mapped.
@@ -68,6 +73,15 @@ impl Contender for Eigen {
 
     fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
         let library = self.library.as_ref().map_err(|why| Absent::NotAvailable(why.clone()))?;
+        let dense = match (&problem.operands, problem.operation) {
+            (Operands::MatrixVector { a, x }, Operation::Spmv) => Some((a, x, None)),
+            (Operands::MatrixDense { a, x }, Operation::Spmm(_)) => Some((a, x, None)),
+            (Operands::Residual { a, x, b }, _) => Some((a, x, Some(b))),
+            _ => None,
+        };
+        if let Some((a, x, b)) = dense {
+            return in_process(move || Ok(library.apply(a, x, b)), Output::dense);
+        }
         let of: Vec<&Csr> = match (&problem.operands, problem.operation) {
             (Operands::TwoMatrices { a, b }, Operation::Spadd) => vec![a, b],
             (Operands::TwoMatrices { a, b }, Operation::Spgemm(_, Order::Sorted)) => vec![a, b],
@@ -81,16 +95,35 @@ impl Contender for Eigen {
     }
 }
 
-impl Functions {
-    fn compute(&self, product: bool, of: &[&Csr]) -> Result<Owned<'_>, String> {
-        let borrowed = |a: &&Csr| Borrowed {
+impl Borrowed {
+    fn of(a: &Csr) -> Self {
+        Self {
             rows: a.rows as i64,
             cols: a.cols as i64,
             pos: a.pos.as_ptr(),
             crd: a.crd.as_ptr(),
             vals: a.vals.as_ptr(),
-        };
-        let all: Vec<Borrowed> = of.iter().map(borrowed).collect();
+        }
+    }
+}
+
+impl Functions {
+    fn apply(&self, a: &Csr, x: &Dense, b: Option<&Dense>) -> Vec<f64> {
+        let len = a.rows * x.cols;
+        let mut y = Vec::with_capacity(len);
+        let b = b.map_or(std::ptr::null(), |b| b.vals.as_ptr());
+        // SAFETY: a valid CSR matrix, x has its columns as rows, b its rows if there is one; y has room for the
+        // result, all of which is written.
+        unsafe {
+            let (x, columns) = (x.vals.as_ptr(), x.cols as i64);
+            (self.apply)(&Borrowed::of(a), columns, x, b, y.as_mut_ptr());
+            y.set_len(len);
+        }
+        y
+    }
+
+    fn compute(&self, product: bool, of: &[&Csr]) -> Result<Owned<'_>, String> {
+        let all: Vec<Borrowed> = of.iter().map(|a| Borrowed::of(a)).collect();
         // SAFETY: valid CSR matrices of dimensions that go together, at least two of them.
         let matrix = unsafe {
             match product {
@@ -173,6 +206,7 @@ fn load(path: &Path) -> Result<Functions, String> {
             Ok(Functions {
                 product: *library.get(b"eigen_product")?,
                 sum: *library.get(b"eigen_sum")?,
+                apply: *library.get(b"eigen_apply")?,
                 arrays: *library.get(b"eigen_arrays")?,
                 free: *library.get(b"eigen_free")?,
                 _library: library,

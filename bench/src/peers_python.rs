@@ -251,6 +251,20 @@ fn write_operands(to: &Path, operands: &Operands) -> io::Result<()> {
             write_csr(to, "a", a)?;
             write_dense(to, "x", x)
         }
+        Operands::Residual { a, x, b } => {
+            write_csr(to, "a", a)?;
+            write_dense(to, "x", x)?;
+            write_dense(to, "b", b)
+        }
+        Operands::TwoTensors { b, c } => {
+            write_tensor(to, "b", b)?;
+            write_tensor(to, "c", c)
+        }
+        Operands::SampledProduct { b, dense } => {
+            write_csr(to, "b", b)?;
+            let mut named = ["c", "d", "e"].into_iter().zip(dense);
+            named.try_for_each(|(name, x)| write_dense(to, name, x))
+        }
         Operands::Matrix { a } | Operands::Squared(a) => write_csr(to, "a", a),
         Operands::Matrices { all } => {
             all.iter().enumerate().try_for_each(|(n, a)| write_csr(to, &format!("term{n}"), a))

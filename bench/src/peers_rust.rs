@@ -16,7 +16,8 @@ use sprs::{CsMatI, CsMatViewI};
 
 use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csr, Dense};
-use crate::problem::{Operands, Operation, Output, Problem};
+use crate::operation::Operation;
+use crate::problem::{Operands, Output, Problem};
 
 /// The crate sprs, with 32-bit indices and row-major dense operands, all borrowed.
 pub struct Sprs;

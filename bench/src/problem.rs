@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | spmv | `y(i) = A(i,j) * x(j)` | dense |
 //! | spmm32, 64, 128 | `Y(i,k) = A(i,j) * X(j,k)` | dense, row-major |
+//! | residual | `y(i) = b(i) - A(i,j) * x(j)`, x negative | dense |
 //! | spadd | `C(i,j) = A(i,j) + B(i,j)` | CSR |
 //! | spadd3 ... spadd8, spadd16 | `S(i,j) = A(i,j) + B(i,j) + ...`, one expression | CSR |
 //! | hadamard | `C(i,j) = A(i,j) * B(i,j)` | CSR |
@@ -18,237 +19,25 @@
 //! | ttm32 | `A(i,j,r) = B(i,j,k) * C(k,r)` | (dense, compressed, dense), the fibers of B |
 //! | mttkrp32 | `A(i,r) = B(i,k,l) * C(k,r) * D(l,r)` | dense, row-major |
 //! | mttkrp32-sparse-1 ... 0.0001 | the same with C, D of that density and in CSR | CSR |
+//! | plus | `A(i,j,k) = B(i,j,k) + C(i,j,k)` | compared as rows of pairs (j, k) |
+//! | innerprod | `a = B(i,j,k) * C(i,j,k)` | a number |
+//! | fused-sddmm64-spmm | `A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)` | dense, row-major |
 //! | sddmm32, 128 | `A(i,j) = B(i,j) * C(i,k) * D(j,k)` | CSR, the pattern of B |
-//! | spmv-coo, -dia, -bcsr | spmv with A stored so | dense |
+//! | spmv-coo, -dia, -bcsr, spmm32-coo | spmv and spmm with A stored so | dense |
 //! | spadd-coo | spadd of lists to a list | compared as CSR |
 //! | coo-csr, csr-csc, csr-dia, csr-bcsr | `T(i,j) = A(i,j)`, a conversion | compared as CSR, without zeros |
 
-use std::fmt;
 use std::rc::Rc;
 
 use crate::inputs::{self, Csf3, Csr, Dense};
-
-/// The rank of TTM and MTTKRP.
-pub const RANK: usize = 32;
-
-/// How a matrix is stored; blocks are 3 x 3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    /// Compressed rows.
-    Csr,
-    /// Compressed columns.
-    Csc,
-    /// A list of coordinates.
-    Coo,
-    /// Diagonals.
-    Dia,
-    /// Compressed rows of blocks.
-    Bcsr,
-}
-
-impl Storage {
-    /// The name of the format, to Tamis.
-    pub fn format(self) -> &'static str {
-        match self {
-            Self::Csr => "csr",
-            Self::Csc => "csc",
-            Self::Coo => "coo",
-            Self::Dia => "dia",
-            Self::Bcsr => "bcsr(3,3)",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        self.format().split('(').next().unwrap_or_default()
-    }
-}
-
-/// The second factor of a product of sparse matrices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Factor {
-    /// The matrix itself.
-    Itself,
-    /// A random matrix.
-    Random(Density),
-}
-
-/// Whether the columns of a row have to ascend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// They ascend.
-    Sorted,
-    /// Unordered.
-    Unsorted,
-}
-
-/// What is computed of a sparse result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Which entries it has.
-    Assemble,
-    /// The values of entries that are known.
-    Compute,
-}
-
-/// The share of elements that are stored, in ten-thousandths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Density(pub u32);
-
-impl Density {
-    /// The share.
-    pub fn share(self) -> f64 {
-        f64::from(self.0) / 1e4
-    }
-}
-
-impl fmt::Display for Density {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.share())
-    }
-}
-
-/// One operation; the number is its count of dense columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Sparse matrix times vector.
-    Spmv,
-    /// Sparse matrix times dense matrix of so many columns.
-    Spmm(usize),
-    /// Sparse plus sparse.
-    Spadd,
-    /// So many sparse matrices, added in one expression.
-    SpaddMany(usize),
-    /// Sparse times sparse.
-    Spgemm(Factor, Order),
-    /// A part of the product of a sparse matrix with itself.
-    SpgemmPart(Part),
-    /// Sparse times sparse, element by element.
-    Hadamard,
-    /// 3-tensor times vector in its last mode.
-    Ttv,
-    /// 3-tensor times matrix in its last mode.
-    Ttm,
-    /// Matricised tensor times Khatri-Rao product.
-    Mttkrp,
-    /// The same with sparse factors and a sparse result.
-    MttkrpSparse(Density),
-    /// Sampled dense-dense product with so many inner columns.
-    Sddmm(usize),
-    /// SpMV with another storage.
-    SpmvOf(Storage),
-    /// Sparse plus sparse with another storage.
-    SpaddOf(Storage),
-    /// One storage to another.
-    Convert(Storage, Storage),
-}
-
-/// The densities of figure 13 of "Sparse tensor algebra with workspaces".
-pub const DENSITIES: [Density; 6] =
-    [Density(10_000), Density(2_500), Density(400), Density(100), Density(25), Density(1)];
-
-/// Every operation, in the order of the report.
-pub const OPERATIONS: [Operation; 40] = [
-    Operation::Spmv,
-    Operation::Spmm(32),
-    Operation::Spmm(64),
-    Operation::Spmm(128),
-    Operation::Spadd,
-    Operation::SpaddMany(3),
-    Operation::SpaddMany(4),
-    Operation::SpaddMany(5),
-    Operation::SpaddMany(6),
-    Operation::SpaddMany(7),
-    Operation::SpaddMany(8),
-    Operation::SpaddMany(16),
-    Operation::Hadamard,
-    Operation::Spgemm(Factor::Itself, Order::Sorted),
-    Operation::Spgemm(Factor::Random(Density(1)), Order::Sorted),
-    Operation::Spgemm(Factor::Random(Density(25)), Order::Sorted),
-    Operation::SpgemmPart(Part::Assemble),
-    Operation::SpgemmPart(Part::Compute),
-    Operation::Spgemm(Factor::Itself, Order::Unsorted),
-    Operation::Spgemm(Factor::Random(Density(1)), Order::Unsorted),
-    Operation::Spgemm(Factor::Random(Density(25)), Order::Unsorted),
-    Operation::Ttv,
-    Operation::Ttm,
-    Operation::Mttkrp,
-    Operation::MttkrpSparse(DENSITIES[0]),
-    Operation::MttkrpSparse(DENSITIES[1]),
-    Operation::MttkrpSparse(DENSITIES[2]),
-    Operation::MttkrpSparse(DENSITIES[3]),
-    Operation::MttkrpSparse(DENSITIES[4]),
-    Operation::MttkrpSparse(DENSITIES[5]),
-    Operation::Sddmm(32),
-    Operation::Sddmm(128),
-    Operation::SpmvOf(Storage::Coo),
-    Operation::SpmvOf(Storage::Dia),
-    Operation::SpmvOf(Storage::Bcsr),
-    Operation::SpaddOf(Storage::Coo),
-    Operation::Convert(Storage::Coo, Storage::Csr),
-    Operation::Convert(Storage::Csr, Storage::Csc),
-    Operation::Convert(Storage::Csr, Storage::Dia),
-    Operation::Convert(Storage::Csr, Storage::Bcsr),
-];
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Spmv => write!(f, "spmv"),
-            Self::Spmm(columns) => write!(f, "spmm{columns}"),
-            Self::Spadd => write!(f, "spadd"),
-            Self::SpaddMany(terms) => write!(f, "spadd{terms}"),
-            Self::Hadamard => write!(f, "hadamard"),
-            Self::Spgemm(factor, order) => {
-                f.write_str("spgemm")?;
-                if *order == Order::Unsorted {
-                    f.write_str("-unsorted")?;
-                }
-                match factor {
-                    Factor::Itself => Ok(()),
-                    Factor::Random(density) => write!(f, "-{density}"),
-                }
-            }
-            Self::SpgemmPart(Part::Assemble) => write!(f, "spgemm-assemble"),
-            Self::SpgemmPart(Part::Compute) => write!(f, "spgemm-compute"),
-            Self::Ttv => write!(f, "ttv"),
-            Self::Ttm => write!(f, "ttm{RANK}"),
-            Self::Mttkrp => write!(f, "mttkrp{RANK}"),
-            Self::MttkrpSparse(density) => write!(f, "mttkrp{RANK}-sparse-{density}"),
-            Self::Sddmm(k) => write!(f, "sddmm{k}"),
-            Self::SpmvOf(storage) => write!(f, "spmv-{}", storage.name()),
-            Self::SpaddOf(storage) => write!(f, "spadd-{}", storage.name()),
-            Self::Convert(from, to) => write!(f, "{}-{}", from.name(), to.name()),
-        }
-    }
-}
-
-impl Operation {
-    /// Whether it is about matrices in other storage than CSR.
-    pub fn is_of_storage(self) -> bool {
-        matches!(self, Self::SpmvOf(_) | Self::SpaddOf(_) | Self::Convert(..))
-    }
-
-    /// The inputs it is run on.
-    pub fn inputs(self) -> &'static [&'static str] {
-        match self {
-            Self::Ttv | Self::Ttm | Self::Mttkrp | Self::MttkrpSparse(_) => &inputs::TENSORS,
-            Self::SpaddMany(7) => &inputs::ADDED,
-            Self::SpaddMany(_) => &inputs::MANY,
-            Self::Spgemm(Factor::Itself, _) | Self::SpgemmPart(_) => &inputs::SQUARED,
-            Self::Spgemm(Factor::Random(_), _) => &inputs::SMALL,
-            Self::SpmvOf(Storage::Dia) | Self::Convert(_, Storage::Dia) => &inputs::STENCILS,
-            Self::SpmvOf(Storage::Bcsr) | Self::Convert(_, Storage::Bcsr) => &inputs::BLOCKED,
-            _ => &inputs::MATRICES,
-        }
-    }
-}
+use crate::operation::{Factor, Operation, RANK};
 
 /// An operation with all its operands.
 pub struct Problem {
     /// What is computed.
     pub operation: Operation,
     /// The name of the sparse input.
-    pub input: &'static str,
+    pub input: String,
     /// The numbers.
     pub operands: Operands,
 }
@@ -261,6 +50,15 @@ pub enum Operands {
         a: Rc<Csr>,
         /// The vector x, a matrix of one column.
         x: Dense,
+    },
+    /// The residual.
+    Residual {
+        /// The sparse matrix A.
+        a: Rc<Csr>,
+        /// The vector x, a matrix of one column.
+        x: Dense,
+        /// The vector b, a matrix of one column.
+        b: Dense,
     },
     /// A conversion.
     Matrix {
@@ -320,6 +118,20 @@ pub enum Operands {
         /// The matrix D, over mode 2.
         d: Csr,
     },
+    /// Sum and inner product of tensors.
+    TwoTensors {
+        /// The first tensor.
+        b: Rc<Csf3>,
+        /// The second tensor, of the same dimensions.
+        c: Csf3,
+    },
+    /// SDDMM, then SpMM.
+    SampledProduct {
+        /// The sparse matrix B.
+        b: Rc<Csr>,
+        /// The dense matrices C, over the rows of B, D and E, over its columns.
+        dense: [Dense; 3],
+    },
     /// SDDMM.
     Sampled {
         /// The sparse matrix B.
@@ -363,13 +175,26 @@ impl Input {
 
 impl Problem {
     /// Makes the dense operands for an operation on an input; `None` when they do not go together.
-    pub fn new(operation: Operation, name: &'static str, input: &Input) -> Option<Self> {
+    pub fn new(operation: Operation, name: &str, input: &Input) -> Option<Self> {
         let operands = match (operation, input.clone()) {
             (Operation::Convert(..), Input::Matrix(a)) => Operands::Matrix { a },
             (Operation::Spmv | Operation::SpmvOf(_), Input::Matrix(a)) => {
                 Operands::MatrixVector { x: inputs::dense(a.cols, 1, 11), a }
             }
-            (Operation::Spmm(columns), Input::Matrix(a)) => {
+            (Operation::Residual, Input::Matrix(a)) => Operands::Residual {
+                x: inputs::dense(a.cols, 1, 11).negated(),
+                b: inputs::dense(a.rows, 1, 19),
+                a,
+            },
+            (Operation::Plus | Operation::InnerProduct, Input::Tensor(b)) => {
+                Operands::TwoTensors { c: inputs::another_tensor(&b), b }
+            }
+            (Operation::SddmmSpmm(k), Input::Matrix(b)) => Operands::SampledProduct {
+                dense: [(b.rows, 13), (b.cols, 14), (b.cols, 20)]
+                    .map(|(rows, seed)| inputs::dense(rows, k, seed)),
+                b,
+            },
+            (Operation::Spmm(columns) | Operation::SpmmOf(_, columns), Input::Matrix(a)) => {
                 Operands::MatrixDense { x: inputs::dense(a.cols, columns, 12), a }
             }
             (Operation::Spadd | Operation::SpaddOf(_) | Operation::Hadamard, Input::Matrix(a)) => {
@@ -410,7 +235,19 @@ impl Problem {
             },
             _ => return None,
         };
-        Some(Self { operation, input: name, operands })
+        Some(Self { operation, input: name.to_owned(), operands })
+    }
+
+    /// The dense operands in the order of their letters.
+    pub fn dense(&self) -> Vec<&Dense> {
+        match &self.operands {
+            Operands::MatrixVector { x, .. } | Operands::MatrixDense { x, .. } => vec![x],
+            Operands::Residual { x, b, .. } => vec![x, b],
+            Operands::TensorVector { c, .. } | Operands::TensorMatrix { c, .. } => vec![c],
+            Operands::TensorTwoMatrices { c, d, .. } | Operands::Sampled { c, d, .. } => vec![c, d],
+            Operands::SampledProduct { dense, .. } => dense.iter().collect(),
+            _ => vec![],
+        }
     }
 
     /// Bytes of all operands: each has to be read at least once.
@@ -418,6 +255,11 @@ impl Problem {
         match &self.operands {
             Operands::MatrixVector { a, x } | Operands::MatrixDense { a, x } => {
                 csr_bytes(a) + 8 * x.vals.len()
+            }
+            Operands::Residual { a, x, b } => csr_bytes(a) + 8 * (x.vals.len() + b.vals.len()),
+            Operands::TwoTensors { b, c } => csf_bytes(b) + csf_bytes(c),
+            Operands::SampledProduct { b, dense } => {
+                csr_bytes(b) + 8 * dense.iter().map(|x| x.vals.len()).sum::<usize>()
             }
             Operands::Matrix { a } => csr_bytes(a),
             Operands::TwoMatrices { a, b } => csr_bytes(a) + csr_bytes(b),
@@ -482,15 +324,21 @@ impl Output {
 
     /// Where the two differ, if they do: patterns exactly, values by more than 1e-9 of themselves.
     pub fn difference(&self, other: &Self) -> Option<String> {
-        let sizes = |o: &Self| (o.pos.len(), o.crd.len(), o.vals.len());
-        if sizes(self) != sizes(other) {
-            return Some(format!("sizes {:?} and {:?}", sizes(self), sizes(other)));
-        }
-        if self.pos != other.pos || self.crd != other.crd {
-            return Some("the patterns differ".into());
+        if let Some(difference) = self.difference_of_entries(other) {
+            return Some(difference);
         }
         let close = |x: f64, y: f64| (x - y).abs() <= 1e-9 * x.abs().max(y.abs());
         let at = self.vals.iter().zip(&other.vals).position(|(&x, &y)| !close(x, y))?;
         Some(format!("value {at}: {} and {}", self.vals[at], other.vals[at]))
+    }
+
+    /// Where the two have entries that the other lacks.
+    pub fn difference_of_entries(&self, other: &Self) -> Option<String> {
+        let sizes = |o: &Self| (o.pos.len(), o.crd.len(), o.vals.len());
+        if sizes(self) != sizes(other) {
+            return Some(format!("sizes {:?} and {:?}", sizes(self), sizes(other)));
+        }
+        let same = self.pos == other.pos && self.crd == other.crd;
+        (!same).then(|| "the patterns differ".into())
     }
 }

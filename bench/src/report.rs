@@ -102,7 +102,7 @@ impl Report {
         let mut described = Vec::new();
         for race in &self.races {
             if !described.contains(&race.input) {
-                described.push(race.input);
+                described.push(race.input.clone());
                 let _ = writeln!(text, "- {}: {}", race.input, race.description);
             }
         }
@@ -114,7 +114,7 @@ impl Report {
                         format!("- {} is not available: {why}", entry.name)
                     }
                     Outcome::Wrong(why) => {
-                        let (op, input) = (race.operation, race.input);
+                        let (op, input) = (race.operation, &race.input);
                         format!("- **{} is wrong on {op} {input}**: {why}", entry.name)
                     }
                     _ => continue,
@@ -255,7 +255,7 @@ fn bar_json(bar: &Bar) -> Value {
 }
 
 /// The time in UTC, as it stands in file names: `2026-11-21T043900`.
-fn now() -> String {
+pub fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (year, month, day) = civil(seconds / 86_400);
     let (h, m, s) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);

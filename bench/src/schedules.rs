@@ -9,17 +9,18 @@
 //! The C tier runs them by the wall clock, since some ways run on two threads; their results are compared before
 //! anything is timed. The ways themselves are in [`crate::studies`].
 
-use rayon::ThreadPoolBuilder;
-use tamis::{Backend, Kernel, Options, Tensor, format};
+use std::collections::BTreeMap;
+
+use tamis::{Backend, Tensor};
 
 use crate::bars::{Bar, Required};
-use crate::contender::{Absent, Prepared, Role, in_process};
+use crate::contender::{Absent, Contender, Role};
 use crate::hand::Hand;
-use crate::inputs::{self, Dense};
-use crate::measure::{self, Effort, Entry, Outcome, Started};
-use crate::problem::{Input, Output};
+use crate::inputs;
+use crate::measure::{self, Compared, Effort, Entry, Outcome, Started};
+use crate::problem::{Input, Problem};
+use crate::program::{self, Program};
 use crate::studies::{By, Ratio, STUDIES, Study, Way};
-use crate::tamis_contender as tamis_input;
 
 /// A study on one input.
 pub struct Row {
@@ -43,7 +44,8 @@ pub fn run(
         for &name in study.inputs.iter().filter(|name| wants_input(name)) {
             let Some(input) = Input::generate(name) else { continue };
             eprintln!("{} {name}", study.name);
-            let row = Row { study, input: name, entries: of_study(study, &input, hand, effort) };
+            let row =
+                Row { study, input: name, entries: of_study(study, name, &input, hand, effort) };
             eprintln!("{}", row.text());
             rows.push(row);
         }
@@ -99,86 +101,75 @@ fn of_ratio(rows: &[Row], study: &Study, ratio: &Ratio) -> Vec<Bar> {
     [bar("geometric mean", mean, ratio.mean)].into_iter().chain(each).collect()
 }
 
-/// The operands of a study: those of the kernels, and the dense ones as they are.
-struct Operands {
-    tensors: Vec<(&'static str, Tensor)>,
-    dense: Vec<(&'static str, Dense)>,
+/// What a study computes on an input.
+pub struct Operands {
+    /// The operands by name.
+    pub tensors: Vec<(&'static str, Tensor)>,
+    /// The same for those that do not run programs, where they have the operation.
+    pub problem: Option<Problem>,
 }
 
 impl Operands {
-    fn of(study: &Study, input: &Input) -> Operands {
+    /// The operands of a study on an input of that name.
+    pub fn of(study: &Study, name: &str, input: &Input) -> Operands {
         let (dims, sparse) = match input {
-            Input::Matrix(a) => (vec![a.rows, a.cols], tamis_input::csr(a)),
-            Input::Tensor(b) => (b.dims.to_vec(), tamis_input::csf(b)),
+            Input::Matrix(a) => (vec![a.rows, a.cols], program::csr(a)),
+            Input::Tensor(b) => (b.dims.to_vec(), program::csf(b)),
         };
-        let (name, modes) = study.sparse;
+        let (sparse_name, modes) = study.sparse;
         let fixed = modes.iter().copied().zip(dims).chain(study.sizes.iter().copied());
-        let sizes: std::collections::BTreeMap<&str, usize> = fixed.collect();
-        let mut operands = Operands { tensors: vec![(name, sparse)], dense: vec![] };
-        for (seed, (name, modes)) in study.dense.iter().enumerate() {
+        let sizes: BTreeMap<&str, usize> = fixed.collect();
+        let problem = study.operation.and_then(|operation| Problem::new(operation, name, input));
+        let given = problem.as_ref().map_or(vec![], Problem::dense);
+        let mut tensors = vec![(sparse_name, sparse)];
+        for (n, (name, modes)) in study.dense.iter().enumerate() {
             let columns = modes.get(1).map_or(1, |mode| sizes[mode]);
-            let matrix = inputs::dense(sizes[modes[0]], columns, 30 + seed as u64);
+            let made = || inputs::dense(sizes[modes[0]], columns, 30 + n as u64);
+            let matrix = given.get(n).map_or_else(made, |&x| x.clone());
             let tensor = match modes.len() {
-                1 => tamis_input::vector(&matrix),
-                _ => tamis_input::dense(&matrix),
+                1 => program::vector(&matrix),
+                _ => program::dense(&matrix),
             };
-            operands.tensors.push((name, tensor));
-            operands.dense.push((name, matrix));
+            tensors.push((name, tensor));
         }
-        operands
+        Operands { tensors, problem }
+    }
+
+    /// The program of a way, where it is one.
+    pub fn program(&self, way: &Way) -> Option<Program> {
+        let By::Program(text, schedule, formats) = way.by else { return None };
+        Some(Program {
+            schedule: schedule.to_owned(),
+            formats: formats.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect(),
+            ..Program::new(text, self.tensors.clone())
+        })
     }
 }
 
-fn of_study(study: &'static Study, input: &Input, hand: &Hand, effort: Effort) -> Vec<Entry> {
-    let operands = Operands::of(study, input);
-    let start = |way: &'static Way| Started {
-        name: way.name.to_owned(),
-        role: if matches!(way.by, By::Hand) { Role::Hand } else { Role::TamisC },
-        prepared: match way.by {
-            By::Hand => by_hand(input, &operands, hand),
-            By::Program(text, schedule, formats) => {
-                program(text, schedule, formats, &operands.tensors, way.threads)
-            }
+fn of_study(
+    study: &'static Study,
+    name: &str,
+    input: &Input,
+    hand: &Hand,
+    effort: Effort,
+) -> Vec<Entry> {
+    let operands = Operands::of(study, name, input);
+    let start = |way: &'static Way| match operands.program(way) {
+        Some(program) => Started {
+            name: way.name.to_owned(),
+            role: Role::TamisC,
+            compared: Compared::Whole,
+            prepared: program.prepare(Backend::C, way.threads),
+        },
+        None => Started {
+            name: way.name.to_owned(),
+            role: Role::Hand,
+            compared: Compared::Whole,
+            prepared: match &operands.problem {
+                Some(problem) => hand.prepare(problem),
+                None => Err(Absent::NoOperation),
+            },
         },
     };
-    measure::timed(study.ways.iter().map(start), false, effort).0
-}
-
-fn by_hand<'a>(
-    input: &'a Input,
-    operands: &'a Operands,
-    hand: &'a Hand,
-) -> Result<Box<dyn Prepared + 'a>, Absent> {
-    let (Input::Matrix(b), [(_, c), (_, d), (_, e)]) = (input, &operands.dense[..]) else {
-        return Err(Absent::NoOperation);
-    };
-    hand.sddmm_spmm(b, [c, d, e])
-}
-
-fn program<'a>(
-    text: &str,
-    schedule: &str,
-    formats: &[(&str, &str)],
-    operands: &'a [(&'static str, Tensor)],
-    threads: usize,
-) -> Result<Box<dyn Prepared + 'a>, Absent> {
-    let refused = |why: &dyn std::fmt::Display| Absent::NotAvailable(why.to_string());
-    let mut options = Options { backend: Backend::C, ..Options::default() };
-    options.schedule = tamis::schedule::parse(schedule).map_err(|d| refused(&d))?;
-    for (name, given) in formats {
-        let spec = format::parse(given, None).map_err(|d| refused(&d))?;
-        options.results.insert((*name).to_owned(), spec);
-    }
-    let read = |name: &str| text.contains(&format!("{name}("));
-    let used: Vec<&'a (&'static str, Tensor)> = operands.iter().filter(|(n, _)| read(n)).collect();
-    let named: Vec<(&'a str, &'a Tensor)> = used.iter().map(|(name, t)| (*name, t)).collect();
-    let kernel = Kernel::compile(text, &named, &options).map_err(|d| refused(&d))?;
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| refused(&e))?;
-    let step = move || {
-        let results = pool.install(|| kernel.run(&named)).map_err(|d| d.to_string())?;
-        results.into_iter().next_back().ok_or("there is no result".to_owned())
-    };
-    in_process(step, |(_, result): (String, Tensor)| {
-        Output::dense(result.vals().as_slice::<f64>().map(<[f64]>::to_vec).unwrap_or_default())
-    })
+    measure::timed(study.ways.iter().map(start), effort).0
 }

@@ -2,6 +2,7 @@
 
 use crate::bars::Required::{self, AtLeast, AtMost};
 use crate::inputs::{SMALL, TENSORS};
+use crate::operation::Operation;
 
 /// One program in several ways.
 pub struct Study {
@@ -15,6 +16,8 @@ pub struct Study {
     pub dense: &'static [(&'static str, &'static [&'static str])],
     /// Sizes that the sparse operand does not fix.
     pub sizes: &'static [(&'static str, usize)],
+    /// The operation of those that do not run programs.
+    pub operation: Option<Operation>,
     /// The ways.
     pub ways: &'static [Way],
     /// What must be faster than what.
@@ -108,6 +111,7 @@ const fn inner(name: &'static str, sizes: &'static [(&'static str, usize)]) -> S
         sparse: ("B", &["i", "j"]),
         dense: &[("C", &["j", "k"]), ("D", &["k", "l"])],
         sizes,
+        operation: None,
         ways: INNER,
         ratios: &[CHOSEN],
     }
@@ -121,6 +125,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("C", &["i", "k"]), ("D", &["j", "k"]), ("E", &["j", "l"])],
         sizes: &[("k", 64), ("l", 64)],
+        operation: Some(Operation::SddmmSpmm(64)),
         ways: &[
             one("chosen", SDDMM_SPMM, ""),
             one("loopfuse", SDDMM_SPMM, "loopfuse(1)"),
@@ -145,6 +150,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("C", &["j", "k"]), ("D", &["j", "k"]), ("E", &["k", "l"])],
         sizes: &[("k", 128), ("l", 128)],
+        operation: None,
         ways: &[
             one("chosen", SPMMH_GEMM, ""),
             one("loopfuse", SPMMH_GEMM, "loopfuse(1)"),
@@ -163,6 +169,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("C", &["j", "k"]), ("D", &["k", "l"])],
         sizes: &[("k", 128), ("l", 64)],
+        operation: None,
         ways: &[
             one("chosen", SPMM_GEMM, ""),
             one("loopfuse", SPMM_GEMM, "loopfuse(1)"),
@@ -178,6 +185,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("C", &["i", "k"]), ("D", &["j", "k"]), ("E", &["j", "l"]), ("F", &["l", "m"])],
         sizes: &[("k", 64), ("l", 64), ("m", 64)],
+        operation: None,
         ways: &[
             one("chosen", THREE, ""),
             one("loopfuse", THREE, "loopfuse(2)"),
@@ -200,6 +208,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("C", &["i", "k"]), ("D", &["j", "k"]), ("E", &["j", "l"]), ("F", &["l", "m"])],
         sizes: &[("k", 64), ("l", 64), ("m", 64)],
+        operation: None,
         ways: &[
             one("loopfuse", THREE, "loopfuse(2)"),
             one("original", THREE, "reorder(i, j, k, l, m)"),
@@ -212,6 +221,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j", "k"]),
         dense: &[("C", &["j", "l"]), ("D", &["k", "l"]), ("E", &["l", "m"])],
         sizes: &[("l", 32), ("m", 64)],
+        operation: None,
         ways: &[
             one("chosen", MTTKRP_GEMM, ""),
             one("loopfuse", MTTKRP_GEMM, "loopfuse(1)"),
@@ -226,6 +236,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j", "k"]),
         dense: &[("C", &["k", "l"]), ("D", &["j", "m"])],
         sizes: &[("l", 32), ("m", 64)],
+        operation: None,
         ways: &[
             one("chosen", SPTTM_SPTTM, ""),
             one("loopfuse", SPTTM_SPTTM, "loopfuse(1)"),
@@ -247,6 +258,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("x", &["j"])],
         sizes: &[],
+        operation: Some(Operation::Spmv),
         ways: &[
             one("chosen", SPMV, ""),
             one(
@@ -264,6 +276,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("X", &["j", "k"])],
         sizes: &[("k", 32)],
+        operation: Some(Operation::Spmm(32)),
         ways: &[
             one("chosen", SPMM, ""),
             one(
@@ -286,6 +299,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "k", "l"]),
         dense: &[("C", &["k", "j"]), ("D", &["l", "j"])],
         sizes: &[("j", 32)],
+        operation: Some(Operation::Mttkrp),
         ways: &[
             one("chosen", MTTKRP, ""),
             one("scheduled", MTTKRP, "reorder(i, k, l, j)"),
@@ -302,6 +316,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("x", &["j"])],
         sizes: &[],
+        operation: Some(Operation::Spmv),
         ways: &[
             one("one", SPMV, ""),
             two(
@@ -329,6 +344,7 @@ pub const STUDIES: [Study; 15] = [
         sparse: ("B", &["i", "j"]),
         dense: &[("X", &["j", "k"])],
         sizes: &[("k", 32)],
+        operation: Some(Operation::Spmm(32)),
         ways: &[
             one("chosen", SPMM, ""),
             one("untiled", SPMM, "reorder(i, k, j)"),

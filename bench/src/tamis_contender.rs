@@ -1,34 +1,30 @@
 //! Tamis as a contender in two tiers, and the bars that no race decides.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Instant;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use tamis::{Backend, Kernel, Options, Tensor, ToFormat, format};
+use tamis::{Backend, Kernel, Options, Tensor};
 
 use crate::bars::{Bar, Required};
-use crate::contender::{Absent, Contender, Prepared, Role, in_process};
-use crate::inputs::{Csf3, Csr, Dense};
-use crate::problem::{Operands, Operation, Order, Output, Part, Problem, Storage};
+use crate::contender::{Absent, Contender, Prepared, Role};
+use crate::inputs::Csr;
+use crate::operation::{Operation, Order, Storage};
+use crate::problem::{Operands, Problem};
+use crate::program::{self, CSF, Form, Program, csf, csr, dense, vector};
 
 /// The tiers that take part on so many threads, and the C tier on one.
-pub fn contenders(threads: usize) -> Result<Vec<Box<dyn Contender>>, String> {
+pub fn contenders(threads: usize) -> Vec<Box<dyn Contender>> {
     let mut tiers = vec![(Role::TamisJit, threads), (Role::TamisC, threads)];
     if threads > 1 {
         tiers.push((Role::TamisAlone, 1));
     }
-    let tier = |(role, threads)| {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| e.to_string())?;
-        Ok(Box::new(Tier { role, pool }) as Box<dyn Contender>)
-    };
+    let tier = |(role, threads)| Box::new(Tier { role, threads }) as Box<dyn Contender>;
     tiers.into_iter().map(tier).collect()
 }
 
 struct Tier {
     role: Role,
-    pool: ThreadPool,
+    threads: usize,
 }
 
 impl Contender for Tier {
@@ -42,50 +38,7 @@ impl Contender for Tier {
     }
 
     fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
-        let (text, result, operands) = program(problem);
-        let options = Options {
-            results: [(text[..1].to_owned(), result)].into(),
-            backend: self.backend(),
-            ..Options::default()
-        };
-        let absent = |d: tamis::Diagnostic| Absent::NotAvailable(d.to_string());
-        let kernel = {
-            let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (*n, t)).collect();
-            Kernel::compile(&text, &operands, &options).map_err(absent)?
-        };
-        let part = match problem.operation {
-            Operation::SpgemmPart(part) => Some(part),
-            _ => None,
-        };
-        let pattern = match part {
-            None => vec![],
-            Some(_) => {
-                let operands: Vec<(&str, &Tensor)> =
-                    operands.iter().map(|(n, t)| (*n, t)).collect();
-                kernel.assemble(&operands).map_err(absent)?
-            }
-        };
-        let stored = matches!(problem.operation, Operation::SpaddOf(_) | Operation::Convert(..));
-        in_process(
-            move || {
-                let operands: Vec<(&str, &Tensor)> =
-                    operands.iter().map(|(n, t)| (*n, t)).collect();
-                let results = self.pool.install(|| match part {
-                    None => kernel.run(&operands),
-                    Some(Part::Assemble) => kernel.assemble(&operands),
-                    Some(Part::Compute) => {
-                        let patterns: Vec<(&str, &Tensor)> =
-                            pattern.iter().map(|(n, t)| (n.as_str(), t)).collect();
-                        kernel.compute(&operands, &patterns)
-                    }
-                });
-                results.map_err(|d| d.to_string())
-            },
-            move |mut results| {
-                let Some((_, result)) = results.pop() else { return Output::default() };
-                if stored { as_csr(&result) } else { output(&result) }
-            },
-        )
+        of_problem(problem)?.prepare(self.backend(), self.threads)
     }
 }
 
@@ -95,175 +48,133 @@ impl Tier {
     }
 }
 
-type Named = (&'static str, Tensor);
-
-/// The expression, the format of its result, and its operands.
-fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
-    if let Some(program) = program_of_storage(problem) {
-        return program;
+/// The program that computes a problem.
+pub fn of_problem(problem: &Problem) -> Result<Program, Absent> {
+    if let Some(program) = of_storage(problem) {
+        return program.map_err(Absent::NotAvailable);
     }
-    let (text, result, order, operands) = match &problem.operands {
-        Operands::Matrix { a } => ("T(i,j) = A(i,j)", "csr", 2, vec![("A", csr(a))]),
+    let of = |text, result: (&str, &str), operands| {
+        Program::new(text, operands).format(result.0, result.1)
+    };
+    Ok(match &problem.operands {
+        Operands::Matrix { a } => of("T(i,j) = A(i,j)", ("T", "csr"), vec![("A", csr(a))]),
         Operands::MatrixVector { a, x } => {
-            ("y(i) = A(i,j) * x(j)", "dense", 1, vec![("A", csr(a)), ("x", vector(x))])
+            Program::new("y(i) = A(i,j) * x(j)", vec![("A", csr(a)), ("x", vector(x))])
+                .format("y", "dense")
         }
         Operands::MatrixDense { a, x } => {
-            ("Y(i,k) = A(i,j) * X(j,k)", "dense", 2, vec![("A", csr(a)), ("X", dense(x))])
+            let operands = vec![("A", csr(a)), ("X", dense(x))];
+            of("Y(i,k) = A(i,j) * X(j,k)", ("Y", "dense"), operands)
         }
         Operands::TwoMatrices { a, b } => {
             let text = match problem.operation {
-                Operation::Spgemm(_, order) => return product(a, b, order),
+                Operation::Spgemm(_, order) => return Ok(product(a, b, order)),
                 Operation::Spadd => "C(i,j) = A(i,j) + B(i,j)",
                 _ => "C(i,j) = A(i,j) * B(i,j)",
             };
-            (text, "csr", 2, vec![("A", csr(a)), ("B", csr(b))])
+            of(text, ("C", "csr"), vec![("A", csr(a)), ("B", csr(b))])
         }
-        Operands::Squared(a) => return product(a, a, Order::Sorted),
-        Operands::Matrices { all } => return sum(all),
+        Operands::Squared(a) => {
+            let part = match problem.operation {
+                Operation::SpgemmPart(part) => Some(part),
+                _ => None,
+            };
+            Program { part, ..product(a, a, Order::Sorted) }
+        }
+        Operands::Matrices { all } => sum(all),
         Operands::TensorVector { b, c } => {
-            ("A(i,j) = B(i,j,k) * c(k)", "csr", 2, vec![("B", csf(b)), ("c", vector(c))])
+            let operands = vec![("B", csf(b)), ("c", vector(c))];
+            of("A(i,j) = B(i,j,k) * c(k)", ("A", "csr"), operands)
         }
-        Operands::TensorMatrix { b, c } => (
-            "A(i,j,r) = B(i,j,k) * C(k,r)",
-            "(i, j, r) -> (i: dense, j: compressed, r: dense)",
-            3,
-            vec![("B", csf(b)), ("C", dense(c))],
-        ),
-        Operands::TensorTwoMatrices { b, c, d } => (
-            "A(i,r) = B(i,k,l) * C(k,r) * D(l,r)",
-            "dense",
-            2,
-            vec![("B", csf(b)), ("C", dense(c)), ("D", dense(d))],
-        ),
-        Operands::TensorTwoSparse { b, c, d } => (
-            "A(i,r) = B(i,k,l) * C(k,r) * D(l,r)",
-            "csr",
-            2,
-            vec![("B", csf(b)), ("C", csr(c)), ("D", csr(d))],
-        ),
-        Operands::Sampled { b, c, d } => (
-            "A(i,j) = B(i,j) * C(i,k) * D(j,k)",
-            "csr",
-            2,
-            vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d))],
-        ),
-    };
-    let spec = format::parse(result, Some(order)).expect("a format of the benchmark");
-    (text.to_owned(), spec, operands)
+        Operands::TensorMatrix { b, c } => {
+            let fibers = "(i, j, r) -> (i: dense, j: compressed, r: dense)";
+            let operands = vec![("B", csf(b)), ("C", dense(c))];
+            of("A(i,j,r) = B(i,j,k) * C(k,r)", ("A", fibers), operands)
+        }
+        Operands::TensorTwoMatrices { b, c, d } => {
+            let operands = vec![("B", csf(b)), ("C", dense(c)), ("D", dense(d))];
+            of("A(i,r) = B(i,k,l) * C(k,r) * D(l,r)", ("A", "dense"), operands)
+        }
+        Operands::TensorTwoSparse { b, c, d } => {
+            let operands = vec![("B", csf(b)), ("C", csr(c)), ("D", csr(d))];
+            of("A(i,r) = B(i,k,l) * C(k,r) * D(l,r)", ("A", "csr"), operands)
+        }
+        Operands::Residual { a, x, b } => {
+            let operands = vec![("A", csr(a)), ("x", vector(x)), ("b", vector(b))];
+            Program::new("y(i) = b(i) - A(i,j) * x(j)", operands).format("y", "dense")
+        }
+        Operands::TwoTensors { b, c } => {
+            let operands = vec![("B", csf(b)), ("C", csf(c))];
+            if problem.operation == Operation::InnerProduct {
+                return Ok(Program::new("a = B(i,j,k) * C(i,j,k)", operands));
+            }
+            let sum = Program::new("A(i,j,k) = B(i,j,k) + C(i,j,k)", operands);
+            Program { form: Form::Entries, ..sum.format("A", CSF) }
+        }
+        Operands::SampledProduct { b, dense: [c, d, e] } => {
+            let operands = vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d)), ("E", dense(e))];
+            let text = "A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)";
+            of(text, ("A", "dense"), operands)
+        }
+        Operands::Sampled { b, c, d } => {
+            let operands = vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d))];
+            of("A(i,j) = B(i,j) * C(i,k) * D(j,k)", ("A", "csr"), operands)
+        }
+    })
 }
 
-fn product(a: &Csr, b: &Csr, order: Order) -> (String, tamis::FormatSpec, Vec<Named>) {
+/// The product of two matrices.
+pub fn product(a: &Csr, b: &Csr, order: Order) -> Program {
     let result = match order {
         Order::Sorted => "csr",
         Order::Unsorted => "csr(nonordered)",
     };
-    let spec = format::parse(result, Some(2)).expect("a format of the benchmark");
-    ("C(i,j) = A(i,k) * B(k,j)".to_owned(), spec, vec![("A", csr(a)), ("B", csr(b))])
+    let operands = vec![("A", csr(a)), ("B", csr(b))];
+    Program::new("C(i,j) = A(i,k) * B(k,j)", operands).format("C", result)
 }
 
-fn sum(all: &[Rc<Csr>]) -> (String, tamis::FormatSpec, Vec<Named>) {
-    const NAMES: [&str; 16] =
-        ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P"];
-    let operands: Vec<Named> = NAMES.into_iter().zip(all.iter().map(|a| csr(a))).collect();
+/// The names of the terms of a sum.
+pub const TERMS: [&str; 16] =
+    ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P"];
+
+/// The sum of matrices, in one expression.
+pub fn sum(all: &[Rc<Csr>]) -> Program {
+    let operands: Vec<(&str, Tensor)> = TERMS.into_iter().zip(all.iter().map(|a| csr(a))).collect();
     let terms: Vec<String> = operands.iter().map(|(name, _)| format!("{name}(i,j)")).collect();
-    let spec = format::parse("csr", Some(2)).expect("a format of the benchmark");
-    (format!("S(i,j) = {}", terms.join(" + ")), spec, operands)
+    Program::new(&format!("S(i,j) = {}", terms.join(" + ")), operands).format("S", "csr")
 }
 
 /// The same for operations with matrices in other storage than CSR.
-fn program_of_storage(problem: &Problem) -> Option<(String, tamis::FormatSpec, Vec<Named>)> {
-    let (text, result, operands) = match (problem.operation, &problem.operands) {
+fn of_storage(problem: &Problem) -> Option<Result<Program, String>> {
+    let stored = |a: &Csr, storage: Storage| program::stored(&csr(a), storage.format());
+    let of = |text, result: (&str, &str), operands| Program {
+        form: Form::Entries,
+        ..Program::new(text, operands).format(result.0, result.1)
+    };
+    Some(match (problem.operation, &problem.operands) {
         (Operation::SpmvOf(storage), Operands::MatrixVector { a, x }) => {
-            let operands = vec![("A", stored(a, storage)), ("x", vector(x))];
-            ("y(i) = A(i,j) * x(j)", "dense", operands)
+            stored(a, storage).map(|a| {
+                Program::new("y(i) = A(i,j) * x(j)", vec![("A", a), ("x", vector(x))])
+                    .format("y", "dense")
+            })
+        }
+        (Operation::SpmmOf(storage, _), Operands::MatrixDense { a, x }) => {
+            stored(a, storage).map(|a| {
+                Program::new("Y(i,k) = A(i,j) * X(j,k)", vec![("A", a), ("X", dense(x))])
+                    .format("Y", "dense")
+            })
         }
         (Operation::SpaddOf(storage), Operands::TwoMatrices { a, b }) => {
-            let operands = vec![("A", stored(a, storage)), ("B", stored(b, storage))];
-            ("C(i,j) = A(i,j) + B(i,j)", storage.format(), operands)
+            stored(a, storage).and_then(|a| Ok((a, stored(b, storage)?))).map(|(a, b)| {
+                let operands = vec![("A", a), ("B", b)];
+                of("C(i,j) = A(i,j) + B(i,j)", ("C", storage.format()), operands)
+            })
         }
         (Operation::Convert(from, to), Operands::Matrix { a }) => {
-            ("T(i,j) = A(i,j)", to.format(), vec![("A", stored(a, from))])
+            stored(a, from).map(|a| of("T(i,j) = A(i,j)", ("T", to.format()), vec![("A", a)]))
         }
         _ => return None,
-    };
-    let order = if result == "dense" { 1 } else { 2 };
-    let spec = format::parse(result, Some(order)).expect("a format of the benchmark");
-    Some((text.to_owned(), spec, operands))
-}
-
-fn stored(a: &Csr, storage: Storage) -> Tensor {
-    let spec = format::parse(storage.format(), Some(2)).expect("a format of the benchmark");
-    let storage = spec.resolve(tamis::DataType::F64).expect("a storage");
-    csr(a).to_format(&storage).expect("a conversion")
-}
-
-/// A matrix in any storage as CSR, without zeros, since blocks and diagonals are filled up with some.
-fn as_csr(tensor: &Tensor) -> Output {
-    let list = tensor.to_coordinates().expect("room for a list");
-    let tamis::Values::F64(vals) = list.vals() else { return Output::default() };
-    let mut entries: Vec<(u64, u64, f64)> = (0..vals.len())
-        .map(|n| (list.crds()[0][n], list.crds()[1][n], vals[n]))
-        .filter(|(_, _, value)| *value != 0.0)
-        .collect();
-    entries.sort_by_key(|&(i, j, _)| (i, j));
-    let mut pos = vec![0; list.dims()[0] as usize + 1];
-    entries.iter().for_each(|&(i, _, _)| pos[i as usize + 1] += 1);
-    (1..pos.len()).for_each(|i| pos[i] += pos[i - 1]);
-    let crd = entries.iter().map(|&(_, j, _)| j as i32).collect();
-    Output { pos, crd, vals: entries.into_iter().map(|(_, _, value)| value).collect() }
-}
-
-pub(crate) fn csr(a: &Csr) -> Tensor {
-    let dims = [a.rows as u64, a.cols as u64];
-    Tensor::csr(dims, a.pos.clone(), a.crd.clone(), a.vals.clone()).expect("a valid input")
-}
-
-pub(crate) fn vector(x: &Dense) -> Tensor {
-    array(&[x.rows as u64], x)
-}
-
-pub(crate) fn dense(x: &Dense) -> Tensor {
-    array(&[x.rows as u64, x.cols as u64], x)
-}
-
-/// A dense operand in the memory that the other contenders read.
-fn array(dims: &[u64], x: &Dense) -> Tensor {
-    let vals = Arc::clone(&x.vals);
-    // SAFETY: the numbers are aligned, stay as they are and live as long as the owner.
-    let vals = unsafe {
-        tamis::Buffer::from_foreign(vals.as_ptr().cast(), vals.len(), tamis::DataType::F64, vals)
-    };
-    let spec = format::parse("dense", Some(dims.len())).expect("a format of the benchmark");
-    let storage = spec.resolve(tamis::DataType::F64).expect("a storage");
-    let levels = vec![tamis::LevelData::default(); dims.len()];
-    Tensor::try_from_parts(dims.to_vec(), storage, levels, vals).expect("a valid input")
-}
-
-pub(crate) fn csf(b: &Csf3) -> Tensor {
-    let text = "(i, j, k) -> (i: dense, j: compressed, k: compressed)";
-    let spec = format::parse(text, Some(3)).expect("a format of the benchmark");
-    let storage = spec.resolve(tamis::DataType::F64).expect("a storage");
-    let level = |pos: &Vec<i32>, crd: &Vec<i32>| tamis::LevelData {
-        pos: Some(tamis::Buffer::from_vec(pos.clone())),
-        crd: Some(tamis::Buffer::from_vec(crd.clone())),
-        ..tamis::LevelData::default()
-    };
-    let levels =
-        vec![tamis::LevelData::default(), level(&b.pos1, &b.crd1), level(&b.pos2, &b.crd2)];
-    let vals = tamis::Buffer::from_vec(b.vals.to_vec());
-    Tensor::try_from_parts(b.dims.map(|d| d as u64).to_vec(), storage, levels, vals)
-        .expect("a valid input")
-}
-
-fn output(tensor: &Tensor) -> Output {
-    let ints = |b: &Option<tamis::Buffer>| {
-        b.as_ref().and_then(|b| b.as_slice::<i32>()).map(<[i32]>::to_vec).unwrap_or_default()
-    };
-    let vals = tensor.vals().as_slice::<f64>().map(<[f64]>::to_vec).unwrap_or_default();
-    match tensor.levels().iter().find(|l| l.pos.is_some()) {
-        Some(level) => Output { pos: ints(&level.pos), crd: ints(&level.crd), vals },
-        None => Output::dense(vals),
-    }
+    })
 }
 
 /// Compile time over the gallery and the overhead of calling a compiled kernel again.
