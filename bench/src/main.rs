@@ -6,12 +6,15 @@
 mod bars;
 mod clock;
 mod contender;
+mod files;
 mod hand;
 mod inputs;
 mod limits;
 mod measure;
 mod operation;
+mod options;
 mod pages;
+mod papers;
 mod peers_eigen;
 mod peers_python;
 mod peers_rust;
@@ -25,38 +28,17 @@ mod tamis_contender;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clock::Clock;
 use contender::Contender;
 use limits::Limits;
-use measure::{Effort, Race};
-use operation::{OPERATIONS, Operation};
-use pages::Pages;
+use measure::Race;
+use options::{Options, USAGE, What};
+use papers::Paper;
 use problem::{Input, Problem};
 use report::Report;
-use studies::STUDIES;
 use tamis::temporary::Temporary;
-
-const USAGE: &str = "\
-usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--threads N]
-                   [--pages huge|small] [--clock wall|processor] [--save]
-       tamis-bench --schedules [--quick] [--only STUDY,...] [--inputs INPUT,...] [--save]
-
-  --schedules  studies instead of races: one program in several ways, on one and two threads (fused original
-             spmv spmm32 mttkrp32 skewed tiled)
-
-  --quick    few repetitions: a first impression
-  --only     operations by name or beginning of a name: spmv spmm spmm64 spadd hadamard ttv ttm mttkrp sddmm
-             spadd7 spgemm spgemm-unsorted spgemm-0.0025 mttkrp32-sparse spmv-coo spmv-dia spmv-bcsr spadd-coo
-             coo-csr csr-csc csr-dia csr-bcsr
-  --inputs   inputs by name: lap2d_1000 lap3d_100 fem60k rmat17 uni500k, smaller ones (lap2d_128 lap3d_25
-             fem15k rmat14 uni16k), densities10k, and tensors (uni1000 zipf5m)
-  --threads  how many threads contenders may use (default: 1); kernels by hand and crates use one
-  --pages    the pages that everybody's arrays lie on (default: huge)
-  --clock    what a second is: processor leaves out the turns of other programs (default: wall)
-  --save     write bench/out/<date>.json and bench/out/latest.md";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -90,8 +72,10 @@ fn run(options: &Options) -> Result<bool, String> {
     options.clock.choose();
     let parent = std::env::temp_dir();
     let work = Temporary::folder(&parent).map_err(|e| format!("{}: {e}", parent.display()))?;
-    if options.schedules {
-        return options.finish(&studied(options, work.path()));
+    match &options.what {
+        What::Schedules => return finish(options, &studied(options, work.path())),
+        What::Papers(papers, files) => return of_papers(options, papers, files, work.path()),
+        What::Races => {}
     }
     let cores = process::pin_to_cores(options.threads)?;
     let contenders = contenders(work.path(), options.threads);
@@ -109,7 +93,7 @@ fn run(options: &Options) -> Result<bool, String> {
         ("effort", format!("{:?}", options.effort)),
         ("Rust code", rust_target().into()),
     ];
-    options.finish(&Report { conditions, limits, races, studies: vec![], bars })
+    finish(options, &Report { conditions, limits, races, studies: vec![], bars })
 }
 
 /// Studies of schedules on as many threads as each way says.
@@ -167,113 +151,56 @@ fn rust_target() -> &'static str {
     }
 }
 
-/// What the command line asks for.
-struct Options {
-    effort: Effort,
-    only: Vec<String>,
-    inputs: Vec<String>,
-    threads: usize,
-    pages: Pages,
-    clock: Clock,
-    save: bool,
-    schedules: bool,
+/// Shows a report, and saves it; whether all results agreed.
+fn finish(options: &Options, report: &Report) -> Result<bool, String> {
+    println!("{}", report.markdown());
+    if options.save {
+        let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
+        let path = report.save(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+        eprintln!("saved {}", path.display());
+    }
+    Ok(report.agrees())
 }
 
-impl Options {
-    /// `None` when only help is wanted.
-    fn parse(arguments: &[OsString]) -> Result<Option<Self>, String> {
-        let mut options = Self {
-            effort: Effort::FULL,
-            only: Vec::new(),
-            inputs: Vec::new(),
-            threads: 1,
-            pages: Pages::Huge,
-            clock: Clock::Wall,
-            save: false,
-            schedules: false,
+/// The tables and figures of papers; whether all results agreed.
+fn of_papers(
+    options: &Options,
+    papers: &[&Paper],
+    files: &[PathBuf],
+    work: &Path,
+) -> Result<bool, String> {
+    let cores = process::pin_to_cores(options.cores())?;
+    let contenders = contenders(work, 1);
+    let files = papers::read(files);
+    let mut agrees = true;
+    for paper in papers {
+        let load = process::load();
+        let request = papers::Request {
+            contenders: &contenders,
+            effort: options.effort,
+            extent: options.extent,
+            files: &files,
+            wants: &|figure| options.wants(figure),
+            wants_input: &|input| options.wants_input(input),
         };
-        let mut rest = arguments.iter().map(|argument| argument.to_string_lossy());
-        while let Some(argument) = rest.next() {
-            let mut value = || rest.next().ok_or(format!("{argument} wants a value"));
-            match argument.as_ref() {
-                "--quick" => options.effort = Effort::QUICK,
-                "--save" => options.save = true,
-                "--schedules" => options.schedules = true,
-                "--only" => options.only = list(&value()?),
-                "--inputs" => options.inputs = list(&value()?),
-                "--threads" => options.threads = threads(&value()?)?,
-                "--pages" => options.pages = pages(&value()?)?,
-                "--clock" => options.clock = clock(&value()?)?,
-                "--help" | "-h" => return Ok(None),
-                _ => return Err(format!("unknown argument {argument}")),
-            }
-        }
-        options.check()?;
-        Ok(Some(options))
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if self.threads > 1 && self.clock == Clock::Processor {
-            return Err("the processor's clock counts one thread".to_owned());
-        }
-        let all: Vec<(String, &[&str])> = match self.schedules {
-            true => STUDIES.iter().map(|s| (s.name.to_owned(), s.inputs)).collect(),
-            false => OPERATIONS.iter().map(|o| (o.to_string(), o.inputs())).collect(),
-        };
-        let unknown = |only: &&String| !all.iter().any(|(name, _)| name.starts_with(only.as_str()));
-        if let Some(only) = self.only.iter().find(unknown) {
-            return Err(format!("nothing to run begins with {only}"));
-        }
-        let known = |name: &String| all.iter().any(|(_, inputs)| inputs.contains(&name.as_str()));
-        match self.inputs.iter().find(|name| !known(name)) {
-            Some(name) => Err(format!("there is no input {name}")),
-            None => Ok(()),
+        let shown = papers::run(paper, &request);
+        let conditions = vec![
+            ("command", options.command.clone()),
+            ("date", report::now()),
+            ("machine", process::machine()),
+            ("cores", format!("{cores:?}, load {load} before and {} after", process::load())),
+            ("pages", options.pages.describe()),
+            ("clock", options.clock.name().into()),
+            ("effort", format!("{:?}", options.effort)),
+            ("Rust code", rust_target().into()),
+        ];
+        println!("{}", papers::section(paper, &shown, &conditions));
+        agrees &= shown.iter().all(papers::Shown::agrees);
+        if options.save {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+            let saved = papers::save(folder, paper, &shown, &conditions);
+            saved.map_err(|e| format!("{}: {e}", folder.display()))?;
         }
     }
-
-    fn operations(&self) -> impl Iterator<Item = Operation> {
-        OPERATIONS.into_iter().filter(|operation| self.wants(&operation.to_string()))
-    }
-
-    fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()))
-    }
-
-    /// Shows a report, and saves it; whether all results agreed.
-    fn finish(&self, report: &Report) -> Result<bool, String> {
-        println!("{}", report.markdown());
-        if self.save {
-            let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
-            let path = report.save(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-            eprintln!("saved {}", path.display());
-        }
-        Ok(report.agrees())
-    }
-
-    fn wants_input(&self, name: &str) -> bool {
-        self.inputs.is_empty() || self.inputs.iter().any(|input| input == name)
-    }
-}
-
-fn list(text: &str) -> Vec<String> {
-    text.split(',').map(str::to_string).collect()
-}
-
-fn threads(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|&count| count > 0);
-    count.ok_or(format!("--threads is a number of threads, not {text}"))
-}
-
-fn pages(text: &str) -> Result<Pages, String> {
-    match text {
-        "huge" => Ok(Pages::Huge),
-        "small" => Ok(Pages::Small),
-        _ => Err(format!("--pages is huge or small, not {text}")),
-    }
-}
-
-fn clock(text: &str) -> Result<Clock, String> {
-    let named = |clock: &Clock| clock.name() == text;
-    let clock = [Clock::Wall, Clock::Processor].into_iter().find(named);
-    clock.ok_or(format!("--clock is wall or processor, not {text}"))
+    Ok(agrees)
 }

@@ -174,68 +174,13 @@ impl Input {
 }
 
 impl Problem {
-    /// Makes the dense operands for an operation on an input; `None` when they do not go together.
+    /// Makes the other operands for an operation on an input; `None` when they do not go together.
     pub fn new(operation: Operation, name: &str, input: &Input) -> Option<Self> {
-        let operands = match (operation, input.clone()) {
-            (Operation::Convert(..), Input::Matrix(a)) => Operands::Matrix { a },
-            (Operation::Spmv | Operation::SpmvOf(_), Input::Matrix(a)) => {
-                Operands::MatrixVector { x: inputs::dense(a.cols, 1, 11), a }
-            }
-            (Operation::Residual, Input::Matrix(a)) => Operands::Residual {
-                x: inputs::dense(a.cols, 1, 11).negated(),
-                b: inputs::dense(a.rows, 1, 19),
-                a,
-            },
-            (Operation::Plus | Operation::InnerProduct, Input::Tensor(b)) => {
-                Operands::TwoTensors { c: inputs::another_tensor(&b), b }
-            }
-            (Operation::SddmmSpmm(k), Input::Matrix(b)) => Operands::SampledProduct {
-                dense: [(b.rows, 13), (b.cols, 14), (b.cols, 20)]
-                    .map(|(rows, seed)| inputs::dense(rows, k, seed)),
-                b,
-            },
-            (Operation::Spmm(columns) | Operation::SpmmOf(_, columns), Input::Matrix(a)) => {
-                Operands::MatrixDense { x: inputs::dense(a.cols, columns, 12), a }
-            }
-            (Operation::Spadd | Operation::SpaddOf(_) | Operation::Hadamard, Input::Matrix(a)) => {
-                Operands::TwoMatrices { b: Rc::new(inputs::another(name, &a, 1)), a }
-            }
-            (Operation::SpaddMany(terms), Input::Matrix(a)) => {
-                let others = (1..terms).map(|n| Rc::new(inputs::another(name, &a, n)));
-                Operands::Matrices { all: std::iter::once(a.clone()).chain(others).collect() }
-            }
-            (Operation::Spgemm(Factor::Itself, _), Input::Matrix(a)) => {
-                Operands::TwoMatrices { b: a.clone(), a }
-            }
-            (Operation::SpgemmPart(_), Input::Matrix(a)) => Operands::Squared(a),
-            (Operation::Spgemm(Factor::Random(density), _), Input::Matrix(a)) => {
-                let b = inputs::random([a.cols, a.cols], density.share(), 31);
-                Operands::TwoMatrices { b: Rc::new(b), a }
-            }
-            (Operation::Sddmm(k), Input::Matrix(b)) => Operands::Sampled {
-                c: inputs::dense(b.rows, k, 13),
-                d: inputs::dense(b.cols, k, 14),
-                b,
-            },
-            (Operation::Ttv, Input::Tensor(b)) => {
-                Operands::TensorVector { c: inputs::dense(b.dims[2], 1, 15), b }
-            }
-            (Operation::Ttm, Input::Tensor(b)) => {
-                Operands::TensorMatrix { c: inputs::dense(b.dims[2], RANK, 16), b }
-            }
-            (Operation::Mttkrp, Input::Tensor(b)) => Operands::TensorTwoMatrices {
-                c: inputs::dense(b.dims[1], RANK, 17),
-                d: inputs::dense(b.dims[2], RANK, 18),
-                b,
-            },
-            (Operation::MttkrpSparse(density), Input::Tensor(b)) => Operands::TensorTwoSparse {
-                c: inputs::random([b.dims[1], RANK], density.share(), 32),
-                d: inputs::random([b.dims[2], RANK], density.share(), 33),
-                b,
-            },
-            _ => return None,
+        let operands = match input {
+            Input::Matrix(a) => of_matrix(operation, name, a.clone()),
+            Input::Tensor(b) => of_tensor(operation, b.clone()),
         };
-        Some(Self { operation, input: name.to_owned(), operands })
+        Some(Self { operation, input: name.to_owned(), operands: operands? })
     }
 
     /// The dense operands in the order of their letters.
@@ -275,6 +220,68 @@ impl Problem {
             Operands::Sampled { b, c, d } => csr_bytes(b) + 8 * (c.vals.len() + d.vals.len()),
         }
     }
+}
+
+fn of_matrix(operation: Operation, name: &str, a: Rc<Csr>) -> Option<Operands> {
+    Some(match operation {
+        Operation::Convert(..) => Operands::Matrix { a },
+        Operation::Spmv | Operation::SpmvOf(_) => {
+            Operands::MatrixVector { x: inputs::dense(a.cols, 1, 11), a }
+        }
+        Operation::Residual => Operands::Residual {
+            x: inputs::dense(a.cols, 1, 11).negated(),
+            b: inputs::dense(a.rows, 1, 19),
+            a,
+        },
+        Operation::SddmmSpmm(k) => Operands::SampledProduct {
+            dense: [(a.rows, 13), (a.cols, 14), (a.cols, 20)]
+                .map(|(rows, seed)| inputs::dense(rows, k, seed)),
+            b: a,
+        },
+        Operation::Spmm(columns) | Operation::SpmmOf(_, columns) => {
+            Operands::MatrixDense { x: inputs::dense(a.cols, columns, 12), a }
+        }
+        Operation::Spadd | Operation::SpaddOf(_) | Operation::Hadamard => {
+            Operands::TwoMatrices { b: Rc::new(inputs::another(name, &a, 1)), a }
+        }
+        Operation::SpaddMany(terms) => {
+            let others = (1..terms).map(|n| Rc::new(inputs::another(name, &a, n)));
+            Operands::Matrices { all: std::iter::once(a.clone()).chain(others).collect() }
+        }
+        Operation::Spgemm(Factor::Itself, _) => Operands::TwoMatrices { b: a.clone(), a },
+        Operation::SpgemmPart(_) => Operands::Squared(a),
+        Operation::Spgemm(Factor::Random(density), _) => {
+            let b = inputs::random([a.cols, a.cols], density.share(), 31);
+            Operands::TwoMatrices { b: Rc::new(b), a }
+        }
+        Operation::Sddmm(k) => Operands::Sampled {
+            c: inputs::dense(a.rows, k, 13),
+            d: inputs::dense(a.cols, k, 14),
+            b: a,
+        },
+        _ => return None,
+    })
+}
+
+fn of_tensor(operation: Operation, b: Rc<Csf3>) -> Option<Operands> {
+    Some(match operation {
+        Operation::Plus | Operation::InnerProduct => {
+            Operands::TwoTensors { c: inputs::another_tensor(&b), b }
+        }
+        Operation::Ttv => Operands::TensorVector { c: inputs::dense(b.dims[2], 1, 15), b },
+        Operation::Ttm => Operands::TensorMatrix { c: inputs::dense(b.dims[2], RANK, 16), b },
+        Operation::Mttkrp => Operands::TensorTwoMatrices {
+            c: inputs::dense(b.dims[1], RANK, 17),
+            d: inputs::dense(b.dims[2], RANK, 18),
+            b,
+        },
+        Operation::MttkrpSparse(density) => Operands::TensorTwoSparse {
+            c: inputs::random([b.dims[1], RANK], density.share(), 32),
+            d: inputs::random([b.dims[2], RANK], density.share(), 33),
+            b,
+        },
+        _ => return None,
+    })
 }
 
 fn csr_bytes(a: &Csr) -> usize {

@@ -45,6 +45,8 @@ pub enum Known {
 pub enum Form {
     /// Dense values, or the arrays of CSR.
     AsStored,
+    /// The values alone, of results that store every element in whatever format.
+    Values,
     /// The entries in order without zeros, since blocks and diagonals are filled up with some.
     Entries,
 }
@@ -192,8 +194,10 @@ fn output(tensor: &Tensor, form: Form) -> Output {
     };
     let vals = tensor.vals().as_slice::<f64>().map(<[f64]>::to_vec).unwrap_or_default();
     match tensor.levels().iter().find(|l| l.pos.is_some()) {
-        Some(level) => Output { pos: ints(&level.pos), crd: ints(&level.crd), vals },
-        None => Output::dense(vals),
+        Some(level) if form != Form::Values => {
+            Output { pos: ints(&level.pos), crd: ints(&level.crd), vals }
+        }
+        _ => Output::dense(vals),
     }
 }
 

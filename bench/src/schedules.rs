@@ -19,7 +19,7 @@ use crate::hand::Hand;
 use crate::inputs;
 use crate::measure::{self, Compared, Effort, Entry, Outcome, Started};
 use crate::problem::{Input, Problem};
-use crate::program::{self, Program};
+use crate::program::{self, Form, Program};
 use crate::studies::{By, Ratio, STUDIES, Study, Way};
 
 /// A study on one input.
@@ -140,6 +140,7 @@ impl Operands {
         let By::Program(text, schedule, formats) = way.by else { return None };
         Some(Program {
             schedule: schedule.to_owned(),
+            form: Form::Values,
             formats: formats.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect(),
             ..Program::new(text, self.tensors.clone())
         })

@@ -82,6 +82,28 @@ pub fn of_problem(problem: &Problem) -> Result<Program, Absent> {
             Program { part, ..product(a, a, Order::Sorted) }
         }
         Operands::Matrices { all } => sum(all),
+        Operands::Residual { a, x, b } => {
+            let operands = vec![("A", csr(a)), ("x", vector(x)), ("b", vector(b))];
+            Program::new("y(i) = b(i) - A(i,j) * x(j)", operands).format("y", "dense")
+        }
+        Operands::SampledProduct { b, dense: [c, d, e] } => {
+            let operands = vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d)), ("E", dense(e))];
+            let text = "A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)";
+            of(text, ("A", "dense"), operands)
+        }
+        Operands::Sampled { b, c, d } => {
+            let operands = vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d))];
+            of("A(i,j) = B(i,j) * C(i,k) * D(j,k)", ("A", "csr"), operands)
+        }
+        _ => return of_tensors(problem),
+    })
+}
+
+fn of_tensors(problem: &Problem) -> Result<Program, Absent> {
+    let of = |text, result: (&str, &str), operands| {
+        Program::new(text, operands).format(result.0, result.1)
+    };
+    Ok(match &problem.operands {
         Operands::TensorVector { b, c } => {
             let operands = vec![("B", csf(b)), ("c", vector(c))];
             of("A(i,j) = B(i,j,k) * c(k)", ("A", "csr"), operands)
@@ -99,10 +121,6 @@ pub fn of_problem(problem: &Problem) -> Result<Program, Absent> {
             let operands = vec![("B", csf(b)), ("C", csr(c)), ("D", csr(d))];
             of("A(i,r) = B(i,k,l) * C(k,r) * D(l,r)", ("A", "csr"), operands)
         }
-        Operands::Residual { a, x, b } => {
-            let operands = vec![("A", csr(a)), ("x", vector(x)), ("b", vector(b))];
-            Program::new("y(i) = b(i) - A(i,j) * x(j)", operands).format("y", "dense")
-        }
         Operands::TwoTensors { b, c } => {
             let operands = vec![("B", csf(b)), ("C", csf(c))];
             if problem.operation == Operation::InnerProduct {
@@ -111,15 +129,7 @@ pub fn of_problem(problem: &Problem) -> Result<Program, Absent> {
             let sum = Program::new("A(i,j,k) = B(i,j,k) + C(i,j,k)", operands);
             Program { form: Form::Entries, ..sum.format("A", CSF) }
         }
-        Operands::SampledProduct { b, dense: [c, d, e] } => {
-            let operands = vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d)), ("E", dense(e))];
-            let text = "A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)";
-            of(text, ("A", "dense"), operands)
-        }
-        Operands::Sampled { b, c, d } => {
-            let operands = vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d))];
-            of("A(i,j) = B(i,j) * C(i,k) * D(j,k)", ("A", "csr"), operands)
-        }
+        _ => return Err(Absent::NoOperation),
     })
 }
 

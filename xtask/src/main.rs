@@ -15,6 +15,7 @@ const HELP: &str = "cargo xtask COMMAND
   mpi [ARGS]           ranks under the MPI libraries of PyPI, and ends of ranks: --hosts, --kills N
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
+  bench --paper N      tables and figures of papers: 000 to 004 or all, --files FILE.mtx.gz ..., --quick, --save
   bench --calls        what calls cost: a small one, and a solver beside the same by hand
   bench --formats      formats against each other, one beside csr: --only TABLE,... [FILE.mtx ...]
   gpu [ARGS]           check kernels on a GPU against the processor, and time them: --quick
