@@ -50,3 +50,20 @@ pub fn read(path: &Path) -> Result<Named, String> {
     };
     Ok(Named { name, input })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_give_patterns() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
+        let read = |name: &str| read(&data.join(name)).unwrap();
+        let mesh = read("4elt.mtx.gz");
+        assert_eq!(mesh.name, "4elt");
+        assert_eq!(mesh.input.describe(), "15606 x 15606, 91756 nonzeros");
+        let Input::Matrix(a) = mesh.input else { panic!("a matrix") };
+        assert!(a.vals.iter().all(|value| (0.5..1.5).contains(value)));
+        assert!(matches!(read("umls.tns.gz").input, Input::Tensor(_)));
+    }
+}

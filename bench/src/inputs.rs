@@ -507,6 +507,25 @@ mod tests {
     }
 
     #[test]
+    fn thinned_inputs_keep_a_share() {
+        let a = thinned(&random([200; 2], 1.0, 9), 0.25);
+        check_csr(&a);
+        assert!((9_000..11_000).contains(&a.crd.len()), "{}", a.crd.len());
+        let b = tensor_of([50; 3], 3000, |rng, dim| rng.zipf(dim));
+        assert_eq!(thinned_tensor(&b, 1.0).crd2, b.crd2);
+        assert_eq!(another_tensor(&b).pos2, b.pos2);
+    }
+
+    #[test]
+    fn diagonals_slices_and_blocks_are_where_they_should_be() {
+        assert_eq!(diagonals(5, &[-3, 0, 1]).crd, [0, 1, 1, 2, 2, 3, 0, 3, 4, 1, 4]);
+        let rows = slices(100, 0.1, 19);
+        assert!(rows.crd.len().is_multiple_of(100));
+        check_csr(&rows.transposed());
+        check_csr(&random_blocks(40, 4, 0.2, 21));
+    }
+
+    #[test]
     fn tensors_have_the_promised_size() {
         let t = tensor_of([50; 3], 3000, |rng, dim| rng.zipf(dim));
         assert_eq!(t.vals.len(), 3000);

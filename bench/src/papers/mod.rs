@@ -286,3 +286,23 @@ impl Exhibit {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exhibits_have_inputs_and_plots_of_their_own() {
+        let mut plots = vec![];
+        for paper in &PAPERS {
+            for exhibit in (paper.exhibits)() {
+                let table = Table { input: None, columns: vec![] };
+                plots.push(plot::name(paper.number, exhibit.figure, &table));
+            }
+        }
+        let count = plots.len();
+        plots.sort();
+        plots.dedup();
+        assert_eq!(plots.len(), count);
+    }
+}

@@ -250,3 +250,18 @@ fn by_statements(all: &[Rc<Csr>]) -> Program {
     let program = Program { text, ..sum(all) };
     (1..last).fold(program, |program, n| program.format(&result(n), "csr"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inputs;
+
+    #[test]
+    fn sums_are_split_into_two_terms_at_a_time() {
+        let all: Vec<Rc<Csr>> = (0..3).map(|n| Rc::new(inputs::random([4; 2], 0.5, n))).collect();
+        let program = by_statements(&all);
+        assert_eq!(program.text, "T1(i,j) = A(i,j) + B(i,j); S(i,j) = T1(i,j) + C(i,j)");
+        let temporary = ("T1".to_owned(), "csr".to_owned());
+        assert_eq!(program.formats, [("S".to_owned(), "csr".to_owned()), temporary]);
+    }
+}
