@@ -36,7 +36,8 @@ pub fn exhibit(paper: &str, shown: &Shown) -> String {
     text
 }
 
-fn capital(text: &str) -> String {
+/// A text with a capital at its beginning.
+pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

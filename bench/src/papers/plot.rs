@@ -7,7 +7,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::coord::{Shift, ranged1d::Ranged};
 use plotters::prelude::*;
 
-use super::page::contenders;
+use super::page::{capital, contenders};
 use super::{Axis, Columns, Exhibit, Table};
 use crate::measure::Entry;
 
@@ -59,7 +59,7 @@ fn painted(root: &Area, exhibit: &Exhibit, table: &Table) -> Painted {
     root.fill(&WHITE)?;
     let all = series(exhibit, table);
     let (left, right) = root.split_horizontally(WIDTH);
-    let title = format!("{}: {}", exhibit.figure, exhibit.title);
+    let title = format!("{}: {}", capital(exhibit.figure), exhibit.title);
     let times = || all.iter().flat_map(|s| &s.points).map(|&(_, time)| time);
     let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
     if low > high {
