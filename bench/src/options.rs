@@ -124,6 +124,10 @@ impl Options {
         if self.threads > 1 && self.clock == Clock::Processor {
             return Err("the processor's clock counts one thread".to_owned());
         }
+        let part = !self.only.is_empty() || !self.inputs.is_empty();
+        if self.save && part && matches!(self.what, What::Papers(..)) {
+            return Err("--save writes whole papers: leave --only and --inputs out".to_owned());
+        }
         let all: Vec<(String, &[&str])> = match &self.what {
             What::Schedules => STUDIES.iter().map(|s| (s.name.to_owned(), s.inputs)).collect(),
             What::Races => OPERATIONS.iter().map(|o| (o.to_string(), o.inputs())).collect(),
