@@ -150,7 +150,7 @@ impl OnGpu {
 }
 
 /// The kernels of a program as commands want them. What their loops cannot read or write as it is
-/// stored is copied before, or after.
+/// stored is copied before, or after; a value of which a command finds no part is left whole.
 fn scheduled(
     request: &Request<'_>,
     commands: &Schedule,
@@ -168,9 +168,14 @@ fn scheduled(
         };
         let differs = refusal.storage.is_some_and(|tensor| request.restored.insert(tensor));
         let why = why.get_or_insert(refusal.diagnostic);
-        if !differs {
+        if differs {
+            continue;
+        }
+        if request.whole || !commands.names_values() {
             return Err(*why.clone());
         }
+        request.whole = true;
+        request.restored.clear();
     }
 }
 

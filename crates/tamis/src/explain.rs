@@ -170,6 +170,7 @@ impl<'p> Explanation<'p> {
             threaded: false,
             scheduled,
             apart: schedule.begins_apart(),
+            whole: false,
             restored: BTreeSet::new(),
         };
         let stored = BTreeMap::new();

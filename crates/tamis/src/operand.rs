@@ -109,6 +109,7 @@ pub(crate) fn request<'p>(
         threaded: options.parts == Parts::Own,
         scheduled: options.schedule.shapes_loops(),
         apart: options.schedule.begins_apart(),
+        whole: false,
         restored: BTreeSet::new(),
     })
 }

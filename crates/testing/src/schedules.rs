@@ -309,7 +309,13 @@ fn precompute(
         let children = part.children();
         part = children[random.below(children.len())];
     }
-    let part = print::expr(program, part);
+    let mut part = print::expr(program, part);
+    // The terms of long sums are in statements of their own.
+    if values.len() > 3 && random.one_in(2) {
+        values.retain(|_| random.one_in(2));
+        let terms: Vec<String> = values.iter().map(|e| print::expr(program, e)).collect();
+        part = if terms.is_empty() { part } else { terms.join(" + ") };
+    }
     if random.one_in(4) {
         return Some(format!("precompute({part}, (), (), w{n})"));
     }

@@ -67,6 +67,8 @@ pub struct Request<'p> {
     /// Whether the first of these splits loops: then they find those that are cheapest once that
     /// is done.
     pub apart: bool,
+    /// Whether values are one kernel's though their merges have many cases, since commands name parts of them.
+    pub whole: bool,
     /// Tensors that the schedule's loops need in another format: they read copies of operands,
     /// and sum results up in temporaries.
     pub restored: BTreeSet<TensorId>,

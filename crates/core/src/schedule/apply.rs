@@ -7,6 +7,7 @@ use super::distribute::{communicate, distribute, restored};
 use super::divide::divide;
 use super::fuse::{fuse, unfused};
 use super::list::Schedule;
+use super::long_sums;
 use super::loopfuse::loopfuse;
 use super::mergeby::mergeby;
 use super::parallelize::{check_threads, parallelize};
@@ -74,6 +75,8 @@ pub(super) fn apply_to(
     let source = schedule.source.as_str();
     let mut scheduler = Scheduler { program, kernel, sizes, source, at: first };
     let chosen = std::mem::take(&mut scheduler.kernel_mut().tags);
+    scheduler.leave_names(schedule);
+    let long = long_sums::join(&mut scheduler, schedule);
     for placed in &schedule.commands {
         scheduler.at = placed;
         scheduler.apply(&placed.command)?;
@@ -82,6 +85,7 @@ pub(super) fn apply_to(
         scheduler.check_positions()?;
         check_threads(&scheduler)?;
     }
+    long_sums::spread(&mut scheduler, long);
     unfused(&mut scheduler);
     restored(&mut scheduler);
     // What was chosen for loops of which the commands say nothing stays.
@@ -96,6 +100,22 @@ pub(super) fn apply_to(
 }
 
 impl Scheduler<'_> {
+    /// Names that commands give to workspaces are not those of tensors that legalisation made.
+    fn leave_names(&mut self, schedule: &Schedule) {
+        for placed in &schedule.commands {
+            let Command::Precompute { workspace, .. } = &placed.command else { continue };
+            let own = self.kernel().result;
+            let is_made = |role| !matches!(role, Role::Input(_) | Role::Result(_));
+            let tensors = &self.program.tensors;
+            let taken = (tensors.enumerate().map(|(id, _)| id)).find(|&id| {
+                let tensor = &tensors[id];
+                id != own && tensor.name == *workspace && is_made(tensor.role)
+            });
+            let Some(id) = taken else { continue };
+            self.program.tensors[id].name = self.program.unused_name(workspace);
+        }
+    }
+
     /// Refuses variables that were made from others too many times over: recovering the coordinate takes
     /// code for each time.
     fn check_depth(&self) -> Result<(), Diagnostic> {

@@ -79,9 +79,17 @@ impl Names {
             }
             let is_meant = |a: &&&Access| s.is_named(a.tensor, &decl.name);
             let Some(access) = reads.iter().find(is_meant) else {
+                let kernels = s.program.kernels.iter();
+                let mut others = kernels.filter(|k| k.body.reads().iter().any(|a| is_meant(&a)));
+                let help = match others.next() {
+                    Some(other) => format!(
+                        "{} reads it, which is computed beforehand: write it as a statement before",
+                        s.program.name(other)
+                    ),
+                    None => "name a part of what the kernel computes".to_owned(),
+                };
                 let message = format!("the kernel does not read {}", decl.name);
-                let diagnostic = Diagnostic::new(Code::UnknownTensor, message)
-                    .help("name a part of what the kernel computes");
+                let diagnostic = Diagnostic::new(Code::UnknownTensor, message).help(help);
                 return Err(s.inside(arg, back(&decl.span), diagnostic));
             };
             tensors.push(Some(access.tensor));
@@ -149,10 +157,8 @@ pub(super) fn take(value: &Expr, part: &Expr) -> Option<Taken> {
 /// The same where the part is some of the operands of a chain.
 fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
     let (op, mut operands) = chain(value)?;
-    let mut wanted = vec![];
-    flatten(part, op, &mut wanted);
     let mut first = operands.len();
-    for operand in &wanted {
+    for operand in &self::operands(part, op) {
         let at = operands.iter().position(|o| o == operand)?;
         first = first.min(at);
         operands.remove(at);
@@ -161,28 +167,46 @@ fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
         return Some(Taken { rest: HOLE, steps: vec![] });
     }
     operands.insert(first.min(operands.len()), HOLE);
-    let rest = operands
-        .into_iter()
-        .reduce(|a, b| Expr::Binary(op, Box::new(a), Box::new(b)))
-        .unwrap_or(HOLE);
-    Some(Taken { rest, steps: vec![Step::Left(op)] })
+    Some(Taken { rest: of_operands(op, operands)?, steps: vec![Step::Left(op)] })
 }
 
 /// The operator of a value that is a chain, and its operands.
 fn chain(value: &Expr) -> Option<(BinaryOp, Vec<Expr>)> {
-    let Expr::Binary(op, ..) = value else { return None };
-    let mut operands = vec![];
-    flatten(value, *op, &mut operands);
-    is_chain(*op).then_some((*op, operands))
+    let op = match value {
+        Expr::Binary(BinaryOp::Sub, ..) => BinaryOp::Add,
+        Expr::Binary(op, ..) => *op,
+        _ => return None,
+    };
+    is_chain(op).then(|| (op, operands(value, op)))
 }
 
-fn flatten(e: &Expr, op: BinaryOp, into: &mut Vec<Expr>) {
-    match e {
-        Expr::Binary(o, a, b) if *o == op => {
-            flatten(a, op, into);
-            flatten(b, op, into);
+/// The operands of a chain of an operator, of sums with those negated that are subtracted.
+pub(super) fn operands(value: &Expr, op: BinaryOp) -> Vec<Expr> {
+    match value {
+        Expr::Binary(o, a, b) if *o == op => [operands(a, op), operands(b, op)].concat(),
+        Expr::Binary(BinaryOp::Sub, a, b) if op == BinaryOp::Add => {
+            let mut all = operands(a, op);
+            all.extend(operands(b, op).into_iter().map(negated));
+            all
         }
-        e => into.push(e.clone()),
+        e => vec![e.clone()],
+    }
+}
+
+/// The chain of some operands.
+pub(super) fn of_operands(op: BinaryOp, operands: Vec<Expr>) -> Option<Expr> {
+    operands.into_iter().reduce(|a, b| match b {
+        Expr::Unary(UnaryOp::Neg, b) if op == BinaryOp::Add => {
+            Expr::Binary(BinaryOp::Sub, Box::new(a), b)
+        }
+        b => Expr::Binary(op, Box::new(a), Box::new(b)),
+    })
+}
+
+fn negated(e: Expr) -> Expr {
+    match e {
+        Expr::Unary(UnaryOp::Neg, e) => *e,
+        e => Expr::Unary(UnaryOp::Neg, Box::new(e)),
     }
 }
 
@@ -196,19 +220,16 @@ fn is_chain(op: BinaryOp) -> bool {
 pub(super) fn without_last(value: &Expr) -> Option<(Expr, Expr)> {
     let (op, mut operands) = chain(value)?;
     let last = operands.pop()?;
-    let joined = |a, b| Expr::Binary(op, Box::new(a), Box::new(b));
-    Some((operands.into_iter().reduce(joined)?, last))
+    Some((of_operands(op, operands)?, last))
 }
 
 /// The operands of a chain but those of another.
 pub(super) fn without(value: &Expr, others: &Expr) -> Option<Expr> {
     let (op, mut operands) = chain(value)?;
-    let mut unwanted = vec![];
-    flatten(others, op, &mut unwanted);
-    for operand in &unwanted {
+    for operand in &self::operands(others, op) {
         operands.remove(operands.iter().position(|o| o == operand)?);
     }
-    operands.into_iter().reduce(|a, b| Expr::Binary(op, Box::new(a), Box::new(b)))
+    of_operands(op, operands)
 }
 
 /// Whether an operator may be applied to the reduction of a part instead of to each value.

@@ -47,6 +47,11 @@ impl Schedule {
         !self.commands().all(of_ranks)
     }
 
+    /// Whether commands name parts of values.
+    pub fn names_values(&self) -> bool {
+        self.commands().any(|command| matches!(command, Command::Precompute { .. }))
+    }
+
     /// Whether the first command splits loops.
     pub fn begins_apart(&self) -> bool {
         matches!(self.commands().next(), Some(Command::Loopfuse { .. }))

@@ -26,6 +26,7 @@ mod expression;
 mod fuse;
 mod gpu;
 mod list;
+mod long_sums;
 mod loopfuse;
 mod mergeby;
 mod nest;

@@ -15,6 +15,8 @@ use tamis_ir::datatype::{DataType, Scalar};
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
 /// cases take longer to compile than another pass over the data takes.
 const MAX_POINTS: usize = 15;
+/// The same of values that a schedule takes apart.
+const MAX_POINTS_WHOLE: usize = 1 << 10;
 /// The most operands that meet in one merge, of whatever cases: they have numbers below 64.
 pub(in crate::legalise) const MAX_OPERANDS: usize = 32;
 
@@ -24,7 +26,8 @@ pub(in crate::legalise) fn merges_little(
     value: &Expr,
     compute: DataType,
 ) -> bool {
-    points(cx, value, compute) <= MAX_POINTS && cx.listing(value) <= MAX_OPERANDS
+    let most = if cx.request.whole { MAX_POINTS_WHOLE } else { MAX_POINTS };
+    points(cx, value, compute) <= most && cx.listing(value) <= MAX_OPERANDS
 }
 
 /// A measure of the cases of a value's merges over all its loops: what annihilates meets, all
