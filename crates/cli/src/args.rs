@@ -63,12 +63,16 @@ pub enum Command {
     },
 }
 
-/// List the level formats, the named formats and the element types
+/// List the level formats, the named formats and the element types, or tell what formats store
 #[derive(Args)]
 #[command(after_help = "Examples:
   tamis formats
+  tamis formats csr 'bcsr(3, 2)' '(i, j) -> (i: compressed, j: hashed)'
   tamis formats --json | jq -r '.formats[].name'")]
 pub struct FormatsArgs {
+    /// Formats to tell the levels of, all without one: a name, or levels
+    #[arg(value_name = "FORMAT")]
+    pub formats: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -5,14 +5,64 @@ use crate::failure::Failure;
 use crate::json;
 use serde_json::json;
 use std::io::Write;
-use tamis::format::NAMED;
-use tamis::level::{LevelKind, registered};
+use tamis::format::{Format, LevelSpec, NAMED, parse};
+use tamis::level::{LevelKind, Part, registered};
 
-/// Lists the named formats and the level formats.
+/// Lists the named formats and the level formats, or what some formats store.
 pub fn formats(args: &FormatsArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    if args.json {
-        return as_json(out);
+    let given = args.formats.iter().map(|text| Ok((text.as_str(), read(text)?)));
+    let given = given.collect::<Result<Vec<_>, Failure>>()?;
+    match (given.is_empty(), args.json) {
+        (true, true) => as_json(out),
+        (true, false) => all(out),
+        (false, true) => {
+            let formats: Vec<_> =
+                given.iter().map(|(text, format)| levels_of(text, format)).collect();
+            Ok(json::print(out, json!({ "formats": formats }))?)
+        }
+        (false, false) => given.iter().try_for_each(|(text, format)| one(text, format, out)),
     }
+}
+
+/// A format, of matrices or, where it has three modes at least, of 3-tensors if it is of any order.
+fn read(text: &str) -> Result<Format, Failure> {
+    let parsed = parse(text, None).or_else(|d| {
+        let others = [2, 3].into_iter().find_map(|order| parse(text, Some(order)).ok());
+        others.ok_or(d)
+    });
+    Ok(parsed?.format)
+}
+
+/// What a format stores, a line for each level.
+fn one(text: &str, format: &Format, out: &mut dyn Write) -> Result<(), Failure> {
+    let named = NAMED.iter().find(|named| text.split('(').next() == Some(named.name));
+    writeln!(out, "{text}{}", named.map_or(String::new(), |named| format!(": {}", named.summary)))?;
+    writeln!(out, "  {}", format.arrow())?;
+    for spec in format.levels() {
+        let arrays = arrays(spec).join(", ");
+        let arrays = if arrays.is_empty() { "no arrays" } else { &arrays };
+        writeln!(out, "      {:<24} {arrays:<12} {}", level(spec), properties(spec.kind))?;
+    }
+    writeln!(out, "      {:<24} {:<12} one for each position of the last level", "values", "vals")?;
+    Ok(())
+}
+
+fn levels_of(text: &str, format: &Format) -> serde_json::Value {
+    let levels = format.levels().iter().map(|spec| {
+        json!({"stores": spec.map.to_string(), "name": spec.kind.to_string(),
+               "arrays": arrays(spec), "properties": properties(spec.kind),
+               "capabilities": capabilities(spec.kind)})
+    });
+    json!({"name": text, "order": format.order(), "levels": format.arrow(),
+           "level_formats": levels.collect::<Vec<_>>()})
+}
+
+/// The arrays of a level.
+fn arrays(spec: &LevelSpec) -> Vec<&'static str> {
+    Part::ALL.into_iter().filter(|part| spec.has(*part)).map(Part::name).collect()
+}
+
+fn all(out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "Named formats")?;
     for named in &NAMED {
         let order = named.order().map_or_else(|| "any".to_owned(), |n| n.to_string());
@@ -52,7 +102,7 @@ fn as_json(out: &mut dyn Write) -> Result<(), Failure> {
     let named = NAMED.iter().map(|named| {
         let format = named.order().and_then(|n| named.for_order(n));
         json!({"name": named.name, "arguments": named.usage, "order": named.order(),
-               "summary": named.summary, "levels": format.map(|format| format.to_string())})
+               "summary": named.summary, "levels": format.map(|format| format.arrow())})
     });
     let levels = registered().into_iter().map(|kind| {
         json!({"name": kind.name(), "summary": kind.summary(),
@@ -67,7 +117,7 @@ fn as_json(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(json::print(out, object)?)
 }
 
-fn level(level: &tamis::format::LevelSpec) -> String {
+fn level(level: &LevelSpec) -> String {
     format!("{}: {}", level.map, level.kind)
 }
 
@@ -89,7 +139,7 @@ fn properties(kind: LevelKind) -> String {
 fn capabilities(kind: LevelKind) -> String {
     let p = kind.properties();
     let all = [
-        ("value iteration", p.full || kind.parts().contains(&tamis::level::Part::Mask)),
+        ("value iteration", p.full || kind.parts().contains(&Part::Mask)),
         ("position iteration", kind.walks()),
         ("locate", kind.locates()),
         ("append", kind.append().is_some()),

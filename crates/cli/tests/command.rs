@@ -81,6 +81,17 @@ fn integers_are_exact() {
     check(&["run", "a = B / 2", "-i", "B=9007199254740993"], 0, "  4503599627370496.0\n");
 }
 
+#[test]
+fn formats_tell_their_levels() {
+    check(&["formats", "csr"], 0, "  (i, j) -> (i: dense, j: compressed)\n");
+    check(&["formats", "bcsr(3,2)", "csf"], 0, "j%2: dense");
+    check(&["formats", "csf", "dense"], 0, "  (i, j) -> (i: dense, j: dense)\n");
+    check(&["formats", "dok"], 0, "      j: hashed                pos, crd ");
+    check(&["formats", "ell{f32}"], 0, "no arrays");
+    check(&["formats", "csr", "crs"], 2, "did you mean csr?");
+    check(&["formats", "csr", "--json"], 0, "\"levels\":\"(i, j) -> (i: dense, j: compressed)\"");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_that_is_full_is_told() {
