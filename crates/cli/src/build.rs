@@ -30,10 +30,16 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let (explanation, _) = explanation(&program, &args.tensors, &formats, schedule)?;
     let result = program.statements.last().map(|s| &program.tensors[s.result.tensor].name);
-    let output = args.output.clone().unwrap_or_else(|| {
-        let of = result.map_or("nothing", String::as_str).to_lowercase();
-        PathBuf::from(format!("compute_{of}"))
-    });
+    let of = result.map_or("nothing", String::as_str).to_lowercase();
+    let own = PathBuf::from(format!("compute_{of}"));
+    let output = match &args.output {
+        Some(output)
+            if output.as_os_str().as_encoded_bytes().ends_with(b"/") || output.is_dir() =>
+        {
+            output.join(own)
+        }
+        output => output.clone().unwrap_or(own),
+    };
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let folder = output.parent().unwrap_or(Path::new(""));
     for file in explanation.library(name, language)? {

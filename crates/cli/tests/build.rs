@@ -30,6 +30,12 @@ fn libraries_are_written() {
     assert!(read(folder.join("spmv.h")).contains(call));
     check(folder, &[SPMV, "-f", "A=csr", "--emit", "rust"], 0, "written to compute_y.rs");
     assert!(read(folder.join("compute_y.rs")).contains("pub fn compute_y("));
+    std::fs::create_dir(folder.join("src")).expect("there is room for a folder");
+    for output in ["src", "src/"] {
+        check(folder, &[SPMV, "-o", output], 0, "written to src/compute_y.c");
+    }
+    check(folder, &["a = x(i)", "-o", "total"], 0, "total.h");
+    assert!(read(folder.join("total.h")).contains("int64_t dims[1]; /* unused: a number has no"));
     let threads = "parallelize(i, cpu_thread, no_races)";
     check(folder, &[SPMV, "-f", "A=csr", "-s", threads, "-o", "on_threads"], 0, "on_threads.c");
     assert!(read(folder.join("on_threads.c")).contains("#pragma omp parallel for"));

@@ -70,7 +70,11 @@ fn structure(name: &str, signature: &Signature, is_result: bool) -> String {
     let order = signature.order().max(1);
     let role = if is_result { "result" } else { "operand" };
     let mut out = format!("/* The {role} {own}: {storage} */\ntypedef struct {name}_{own} {{\n");
-    let _ = writeln!(out, "  int64_t dims[{order}];");
+    let unused = match signature.order() {
+        0 => " /* unused: a number has no dimensions, C no empty arrays */",
+        _ => "",
+    };
+    let _ = writeln!(out, "  int64_t dims[{order}];{unused}");
     for &piece in &signature.arrays {
         let _ = writeln!(
             out,
