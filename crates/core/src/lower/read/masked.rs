@@ -9,12 +9,14 @@
 //!   both are at j / only A is / only B is
 //! ```
 //!
-//! Where operands have no entries but the pattern's, each step skips one.
+//! Where operands have no entries but the pattern's, each step skips one. Terms of a sum are past their coordinate
+//! once they were added ([`super::nary_sum`]), so that they skip nothing then.
 
 use super::forall::{Iterator, LoopEmitter};
 use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
 use crate::lower::{Code, Lowerer};
+use crate::plan::Body;
 use std::collections::BTreeMap;
 use tamis_ir::ir::build::{all, assign, lt};
 use tamis_ir::ir::{Expr, Stmt};
@@ -25,16 +27,25 @@ impl LoopEmitter<'_> {
         let every = self.every();
         let others = every & !(1 << leader.number);
         let mut body = vec![assign(self.index, leader.coordinate(leader.position))];
-        let mut flags = BTreeMap::new();
-        for it in self.members(others) {
-            body.push(it.skipped(&mut lowerer.cx, &Expr::Var(self.index)));
-            flags.insert(it.number, self.flagged(&mut lowerer.cx, it, &mut body));
-        }
         let position = leader.position;
-        body.extend(self.cases(lowerer, every, &flags).stmts);
+        let mut heads = vec![];
+        let is_sum = !self.members(others).any(|it| it.segmented);
+        if let (Body::Sum(sum), true) = (&self.plan.body, is_sum) {
+            let [first, following] = self.followed(lowerer, sum, others);
+            heads = first;
+            body.extend(following);
+        } else {
+            let mut flags = BTreeMap::new();
+            for it in self.members(others) {
+                body.push(it.skipped(&mut lowerer.cx, &Expr::Var(self.index)));
+                flags.insert(it.number, self.flagged(&mut lowerer.cx, it, &mut body));
+            }
+            body.extend(self.cases(lowerer, every, &flags).stmts);
+        }
         let stmts = match leader.is_clipped() || self.is_cut() {
             true => {
                 let mut stmts = self.start(&mut lowerer.cx, every);
+                stmts.extend(heads);
                 let cond = lt(Expr::Var(position), Expr::Var(leader.end(&mut lowerer.cx)));
                 body.push(advance(position));
                 stmts.push(Stmt::While { cond, body });
@@ -42,6 +53,7 @@ impl LoopEmitter<'_> {
             }
             false => {
                 let mut stmts = self.start(&mut lowerer.cx, others);
+                stmts.extend(heads);
                 stmts.extend(self.positions(lowerer, leader, position, leader.bounds(), body));
                 stmts
             }

@@ -17,6 +17,7 @@
 
 use super::forall::{Iterator, LoopEmitter};
 use crate::cin::Role;
+use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
 use crate::lower::builder::Builder;
 use crate::plan::{Body, Sum};
@@ -44,12 +45,39 @@ impl LoopEmitter<'_> {
         stmts.push(next.clone());
         let here = |it: &Iterator| Some(eq(Expr::Var(heads[&it.number]), Expr::Var(self.index)));
         let mut body = self.terms_at(lowerer, sum, &here, &mut |lowerer, it| {
-            let advanced = assign(it.position, add(Expr::Var(it.position), int(1)));
-            vec![advanced, it.looked_at(&mut lowerer.cx, heads[&it.number])]
+            it.passed(&mut lowerer.cx, heads[&it.number])
         });
         body.push(next);
         stmts.push(ir::Stmt::While { cond: lt(Expr::Var(self.index), int(i64::MAX)), body });
         stmts
+    }
+
+    /// The first coordinates of the operands that follow a pattern, and their terms at one of its coordinates.
+    pub(in crate::lower) fn followed(
+        &self,
+        lowerer: &mut Lowerer<'_>,
+        sum: &Sum,
+        others: Set,
+    ) -> [Vec<ir::Stmt>; 2] {
+        let (mut first, mut stmts) = (vec![], vec![]);
+        let mut heads = BTreeMap::new();
+        for it in self.members(others) {
+            let head = it.coordinate_var(&mut lowerer.cx, self);
+            heads.insert(it.number, head);
+            first.push(it.looked_at(&mut lowerer.cx, head));
+            let body = it.passed(&mut lowerer.cx, head);
+            stmts.push(ir::Stmt::While { cond: lt(Expr::Var(head), Expr::Var(self.index)), body });
+        }
+        let here = |it: &Iterator| {
+            heads.get(&it.number).map(|&head| eq(Expr::Var(head), Expr::Var(self.index)))
+        };
+        stmts.extend(self.terms_at(lowerer, sum, &here, &mut |lowerer, it| {
+            match heads.get(&it.number) {
+                Some(&head) => it.passed(&mut lowerer.cx, head),
+                None => vec![],
+            }
+        }));
+        [first, stmts]
     }
 
     /// The terms that are at a coordinate, each with what is done after it, and what becomes of
@@ -83,6 +111,12 @@ impl LoopEmitter<'_> {
 }
 
 impl Iterator {
+    /// Moves an operand on, and looks at its next coordinate.
+    fn passed(&self, cx: &mut Builder, head: Var) -> Vec<ir::Stmt> {
+        let advanced = assign(self.position, add(Expr::Var(self.position), int(1)));
+        vec![advanced, self.looked_at(cx, head)]
+    }
+
     /// The coordinate at the position of an operand, which is beyond all at its end.
     fn looked_at(&self, cx: &mut Builder, head: Var) -> ir::Stmt {
         ir::Stmt::If {
