@@ -18,7 +18,8 @@ use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::disk_cache::Cache;
 use tamis_runtime::{Tensor, threads};
 
-/// Orders whose cost is thought to be more than so many times that of the best are not tried.
+/// Orders whose cost is thought to be more than so many times that of the best are not tried, nor schedules
+/// of so many times the steps of the one that was asked for.
 const HOPELESS: f64 = 20.0;
 /// How often each schedule is run, at most, one after the other; and for how long altogether.
 const ROUNDS: usize = 7;
@@ -63,7 +64,8 @@ pub fn tune(
         // What the program or its formats do not allow is not a way, and the same code is no other.
         let Ok(schedule) = schedule::parse(&longer) else { continue };
         let Ok(way) = Way::new(program, operands, options, schedule) else { continue };
-        if !ways.iter().any(|known| known.is_like(&way)) {
+        let is_hopeless = way.steps(operands) > HOPELESS * ways[0].steps(operands);
+        if !is_hopeless && !ways.iter().any(|known| known.is_like(&way)) {
             ways.push(way);
         }
     }
@@ -100,6 +102,11 @@ impl Way {
         Ok(Way { schedule, kernel, seconds: f64::INFINITY })
     }
 
+    /// About how many steps it takes; none where that is not known.
+    fn steps(&self, operands: &[(&str, &Tensor)]) -> f64 {
+        self.kernel.estimate(operands).map_or(0.0, |estimate| estimate.steps())
+    }
+
     /// Whether another is the same code.
     fn is_like(&self, other: &Way) -> bool {
         let code = |way: &Way| {
@@ -111,12 +118,22 @@ impl Way {
 }
 
 /// Runs all in rounds, so that what else the machine does in the meantime harms each of them alike.
-/// The first run of each is not timed. A way that fails, as for want of memory, is none, unless it
-/// is the first.
+/// The first run of each counts only where it tells that the way is slow. A way that fails, as for want of memory, is
+/// none, unless it is the first.
 fn time(ways: &mut Vec<Way>, operands: &[(&str, &Tensor)]) -> Result<(), Diagnostic> {
-    let first = ways.remove(0);
-    first.kernel.run(operands)?;
-    ways.retain(|way| way.kernel.run(operands).is_ok());
+    let mut best = f64::INFINITY;
+    let mut run = |way: &mut Way| {
+        let start = Instant::now();
+        way.kernel.run(operands)?;
+        let seconds = start.elapsed().as_secs_f64();
+        best = f64::min(best, seconds);
+        // What caches that are cold cost is far less.
+        way.seconds = if seconds > HOPELESS * best { seconds } else { f64::INFINITY };
+        Ok::<(), Diagnostic>(())
+    };
+    let mut first = ways.remove(0);
+    run(&mut first)?;
+    ways.retain_mut(|way| run(way).is_ok());
     ways.insert(0, first);
     let begin = Instant::now();
     let mut best = f64::INFINITY;
