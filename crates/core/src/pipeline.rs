@@ -157,24 +157,24 @@ fn scheduled(
     ended: Observer<'_>,
 ) -> Result<cin::Program, Diagnostic> {
     let mut request = request.clone();
+    // The first reason that no other copies take away.
     let mut why = None;
     loop {
-        let program = legalise(&request)?;
+        let program = legalise(&request).map_err(|d| why.take().map_or(d, |why: Box<_>| *why))?;
         assert_valid_program(&program, "legalisation");
         ended(Stage::Legalise);
         let refusal = match schedule(program, commands, &request.statistics) {
             Ok(program) => return Ok(program),
             Err(refusal) => refusal,
         };
-        let differs = refusal.storage.is_some_and(|tensor| request.restored.insert(tensor));
-        let why = why.get_or_insert(refusal.diagnostic);
-        if differs {
+        if refusal.storage.is_some_and(|tensor| request.restored.insert(tensor)) {
             continue;
         }
-        if request.whole || !commands.names_values() {
+        let why = why.get_or_insert(refusal.diagnostic);
+        if request.commands.whole || !commands.names_values() {
             return Err(*why.clone());
         }
-        request.whole = true;
+        request.commands.whole = true;
         request.restored.clear();
     }
 }

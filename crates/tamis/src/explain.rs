@@ -13,7 +13,7 @@ use tamis_core::format::{self, FormatSpec};
 use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
 use tamis_core::kind;
-use tamis_core::legalise::{Request, Statistics, legalise};
+use tamis_core::legalise::{Commands, Request, Statistics, legalise};
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, OnGpu, on_gpu};
@@ -168,9 +168,7 @@ impl<'p> Explanation<'p> {
             strictness: options.strict,
             parallel,
             threaded: false,
-            scheduled,
-            apart: schedule.begins_apart(),
-            whole: false,
+            commands: Commands { given: scheduled, apart: schedule.begins_apart(), whole: false },
             restored: BTreeSet::new(),
         };
         let stored = BTreeMap::new();
@@ -302,7 +300,10 @@ impl<'p> Explanation<'p> {
         let candidates = schedule::chosen(&without);
         let sizes = &self.request.statistics;
         let without = schedule::schedule(without, &Schedule::default(), sizes)?;
-        let request = Request { scheduled: true, apart: false, ..self.request.clone() };
+        let request = Request {
+            commands: Commands { given: true, ..Commands::default() },
+            ..self.request.clone()
+        };
         let begun = legalise(&request)?;
         let gives_the_same = |commands: &Schedule| {
             let with = schedule::schedule(begun.clone(), commands, sizes);

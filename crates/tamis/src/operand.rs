@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use tamis_core::cin;
 use tamis_core::format::Storage;
-use tamis_core::legalise::{Request, Statistics};
+use tamis_core::legalise::{Commands, Request, Statistics};
 use tamis_core::notation::{self, Program};
 use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
@@ -107,9 +107,11 @@ pub(crate) fn request<'p>(
         strictness: options.strict,
         parallel: !matches!(options.parts, Parts::Whole | Parts::Own),
         threaded: options.parts == Parts::Own,
-        scheduled: options.schedule.shapes_loops(),
-        apart: options.schedule.begins_apart(),
-        whole: false,
+        commands: Commands {
+            given: options.schedule.shapes_loops(),
+            apart: options.schedule.begins_apart(),
+            whole: false,
+        },
         restored: BTreeSet::new(),
     })
 }

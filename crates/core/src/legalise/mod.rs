@@ -61,17 +61,23 @@ pub struct Request<'p> {
     /// Whether functions run the parts of loops that commands give to threads by themselves, as nobody calls them
     /// for parts.
     pub threaded: bool,
-    /// Whether commands say how the loops run: the loops that they find then read operands as these
-    /// are stored where there are such loops.
-    pub scheduled: bool,
-    /// Whether the first of these splits loops: then they find those that are cheapest once that
-    /// is done.
-    pub apart: bool,
-    /// Whether values are one kernel's though their merges have many cases, since commands name parts of them.
-    pub whole: bool,
+    /// What commands ask of the loops that they find.
+    pub commands: Commands,
     /// Tensors that the schedule's loops need in another format: they read copies of operands,
     /// and sum results up in temporaries.
     pub restored: BTreeSet<TensorId>,
+}
+
+/// What commands ask of the loops that they find.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Commands {
+    /// Whether commands say how the loops run: these read operands as they are stored where there are such loops.
+    pub given: bool,
+    /// Whether the first of these splits loops: then they find those that are cheapest once that is done.
+    pub apart: bool,
+    /// Whether values stay in one kernel though their merges have more cases than pay off, up to a limit, since commands
+    /// name parts of them.
+    pub whole: bool,
 }
 
 /// What is known of the sizes of a program's tensors. It only guides choices and may be rounded.
@@ -363,7 +369,7 @@ impl Legaliser<'_> {
         self.program.tensors[tensor].streamed = self.is_streamed(tensor);
         self.expect(tensor, (&value, compute), &vars);
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
-        if !self.request.scheduled {
+        if !self.request.commands.given {
             self.made.push((made, tensor));
         }
         Expr::Access(Access::of(tensor, vars))

@@ -120,7 +120,7 @@ pub(super) fn gathered_elsewhere(
         OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => return None,
     };
     let is_hashed = hashed_rows(cx, task, loops, None).is_some();
-    if cx.request.scheduled || task.vars.len() < 2 || is_hashed {
+    if cx.request.commands.given || task.vars.len() < 2 || is_hashed {
         return None;
     }
     let format = &cx.program.storage(task.result).format;

@@ -23,7 +23,7 @@ use crate::cin::{Kernel, Program, Relation, Role};
 use crate::legalise::Statistics;
 use crate::notation::Access;
 use crate::plan::{count_searched, unreadable};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, TensorId};
 
@@ -85,7 +85,7 @@ pub(super) fn apply_to(
         scheduler.check_positions()?;
         check_threads(&scheduler)?;
     }
-    long_sums::spread(&mut scheduler, long);
+    long_sums::spread(&mut scheduler, schedule, long)?;
     unfused(&mut scheduler);
     restored(&mut scheduler);
     // What was chosen for loops of which the commands say nothing stays.
@@ -100,19 +100,24 @@ pub(super) fn apply_to(
 }
 
 impl Scheduler<'_> {
-    /// Names that commands give to workspaces are not those of tensors that legalisation made.
+    /// Names that commands give to workspaces and their loops are not those of tensors that legalisation made.
     fn leave_names(&mut self, schedule: &Schedule) {
+        let mut given = BTreeSet::new();
         for placed in &schedule.commands {
-            let Command::Precompute { workspace, .. } = &placed.command else { continue };
-            let own = self.kernel().result;
-            let is_made = |role| !matches!(role, Role::Input(_) | Role::Result(_));
-            let tensors = &self.program.tensors;
-            let taken = (tensors.enumerate().map(|(id, _)| id)).find(|&id| {
-                let tensor = &tensors[id];
-                id != own && tensor.name == *workspace && is_made(tensor.role)
-            });
-            let Some(id) = taken else { continue };
-            self.program.tensors[id].name = self.program.unused_name(workspace);
+            if let Command::Precompute { own, workspace, .. } = &placed.command {
+                given.extend(own.iter().chain([workspace]).map(String::as_str));
+            }
+        }
+        let own = self.kernel().result;
+        let is_made = |role| !matches!(role, Role::Input(_) | Role::Result(_));
+        let ids: Vec<TensorId> = self.program.tensors.enumerate().map(|(id, _)| id).collect();
+        for id in ids.into_iter().filter(|&id| id != own) {
+            let tensor = &self.program.tensors[id];
+            let mut name = tensor.name.clone();
+            while is_made(tensor.role) && given.contains(name.as_str()) {
+                name = self.program.unused_name(&format!("{name}_"));
+            }
+            self.program.tensors[id].name = name;
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! A part of a chain of an associative and commutative operator counts as a part of the value.
 
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, copies};
 use crate::cin::simplify::Facts;
 use crate::notation::{self, Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -80,6 +80,7 @@ impl Names {
             let is_meant = |a: &&&Access| s.is_named(a.tensor, &decl.name);
             let Some(access) = reads.iter().find(is_meant) else {
                 let kernels = s.program.kernels.iter();
+                let kernels = kernels.filter(|k| !copies(&s.program, k));
                 let mut others = kernels.filter(|k| k.body.reads().iter().any(|a| is_meant(&a)));
                 let help = match others.next() {
                     Some(other) => format!(

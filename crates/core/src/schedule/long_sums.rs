@@ -11,14 +11,22 @@
 
 use super::expression::{of_operands, operands};
 use super::list::Schedule;
+use super::path::{Element, Way};
 use super::scheduler::Scheduler;
 use crate::cin::{Role, Stmt};
+use crate::format::{Format, Storage};
+use crate::level::LISTED;
 use crate::notation::{Access, Expr};
-use tamis_ir::algebra::ReduceOp;
+use std::collections::BTreeSet;
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The most cases of a merge, as legalisation has it: all combinations of four operands.
 const MOST_CASES: usize = 15;
+/// The most cases of a merge that a schedule asks for.
+const MOST_TAKEN: usize = 1 << 8;
 
 /// How sums were spread.
 pub(super) struct Spread {
@@ -86,62 +94,150 @@ fn inside(mut stmt: &Stmt) -> (Vec<IndexVar>, &Stmt) {
     (vars, stmt)
 }
 
-/// Spreads sums that still have too many cases for one merge.
-pub(super) fn spread(s: &mut Scheduler<'_>, long: Option<Spread>) {
-    let Some(mut long) = long else { return };
-    let body = s.kernel().body.clone();
-    s.kernel_mut().body = long.spread(s, body);
-    s.declare_uses();
+/// Spreads sums that still have too many cases for one merge, and refuses what has far too many.
+pub(super) fn spread(
+    s: &mut Scheduler<'_>,
+    schedule: &Schedule,
+    long: Option<Spread>,
+) -> Result<(), Diagnostic> {
+    if let Some(mut long) = long {
+        let body = s.kernel().body.clone();
+        s.kernel_mut().body = long.spread(s, body);
+        s.declare_uses();
+    }
+    if !schedule.names_values() || cases_of(s, &s.kernel().body) <= MOST_TAKEN {
+        return Ok(());
+    }
+    let message = "too many operands meet in one loop: each combination of them is a case of code";
+    let help = "precompute sums of some of them over the loop, or split the statement";
+    let at = s.at.span.clone();
+    Err(Diagnostic::new(Code::TooLarge, message).at(s.source, at).help(help))
 }
 
 impl Spread {
     fn spread(&mut self, s: &mut Scheduler<'_>, stmt: Stmt) -> Stmt {
-        let is_number = matches!(s.program.tensors[self.workspace].role, Role::Register(_));
-        match stmt {
-            Stmt::Assign { lhs, op, rhs } if is_number && is_long(s, &rhs, self.op) => {
-                self.added_up(s, vec![], (lhs, op, rhs))
+        let Stmt::Forall { var, body } = &stmt else {
+            return stmt.map_children(&mut |child| self.spread(s, child));
+        };
+        let way = Way::down(body);
+        let is_innermost = way.elements.iter().all(|e| e.var().is_none());
+        if let (Stmt::Assign { lhs, op, rhs }, true) = (way.leaf, is_innermost)
+            && is_long(s, rhs, self.op)
+        {
+            if way.elements.is_empty() && self.is_number(s, rhs) {
+                let term = |lhs, op, rhs| Stmt::Assign { lhs, op, rhs };
+                let body = Box::new(self.added_up(s, None, (lhs, *op, rhs), &term));
+                return Stmt::Forall { var: *var, body };
             }
-            Stmt::Forall { var, body } => match *body {
-                Stmt::Assign { lhs, op, rhs } if !is_number && is_long(s, &rhs, self.op) => {
-                    self.added_up(s, vec![var], (lhs, op, rhs))
-                }
-                body => Stmt::Forall { var, body: Box::new(self.spread(s, body)) },
-            },
-            stmt => stmt.map_children(&mut |child| self.spread(s, child)),
+            // Numbers are computed where they are read.
+            let numbers: Vec<TensorId> = way.elements.iter().flat_map(Element::written).collect();
+            let term = |lhs, op, rhs: Expr| {
+                let reads = rhs.accesses().iter().any(|a| numbers.contains(&a.tensor));
+                let around = if reads { way.elements.clone() } else { vec![] };
+                Element::around(around, Stmt::Assign { lhs, op, rhs })
+            };
+            return self.added_up(s, Some(*var), (lhs, *op, rhs), &term);
         }
+        stmt.map_children(&mut |child| self.spread(s, child))
     }
 
-    /// An assignment of a sum whose terms are added up in a workspace over some loops.
+    /// Whether a long sum adds up in a number: each term has one operand of its own, which comes in order.
+    fn is_number(&self, s: &Scheduler<'_>, value: &Expr) -> bool {
+        let is_register = matches!(s.program.tensors[self.workspace].role, Role::Register(_));
+        let mut seen = BTreeSet::new();
+        let mut comes_in_order = |term: &Expr| {
+            let listing = term.accesses().into_iter().filter(|a| listing(s, a) > 0);
+            let [a] = listing.collect::<Vec<_>>()[..] else { return false };
+            let is_plain = s.program.storage(a.tensor).format.is_plain();
+            let is_own = !s.program.is_local(a.tensor) && seen.insert(a.tensor);
+            is_own && is_plain && !a.is_sliced() && !a.is_diagonal()
+        };
+        let terms = operands(value, self.op.binary());
+        is_register && terms.iter().all(&mut comes_in_order)
+    }
+
+    /// An assignment of a sum whose terms are added up in a number, or in a workspace over a loop.
     fn added_up(
         &mut self,
         s: &mut Scheduler<'_>,
-        vars: Vec<IndexVar>,
-        (lhs, op, rhs): (Access, Option<ReduceOp>, Expr),
+        var: Option<IndexVar>,
+        (lhs, op, rhs): (&Access, Option<ReduceOp>, &Expr),
+        term: &dyn Fn(Access, Option<ReduceOp>, Expr) -> Stmt,
     ) -> Stmt {
-        let own = s.program.tensors[self.workspace].clone();
-        let w = match std::mem::replace(&mut self.is_free, false) && own.modes == vars {
-            true => self.workspace,
-            false => s.program.declare(&own.name, own.storage, own.role, vars.clone()),
-        };
-        let at = Access::of(w, vars.clone());
+        let vars: Vec<IndexVar> = var.into_iter().collect();
+        let at = Access::of(self.workspace_over(s, &vars, rhs), vars.clone());
         let first = Some(self.op).filter(|_| vars.is_empty());
-        let terms = operands(&rhs, self.op.binary()).into_iter().enumerate().map(|(k, rhs)| {
+        let terms = operands(rhs, self.op.binary()).into_iter().enumerate().map(|(k, rhs)| {
             let op = if k == 0 { first } else { Some(self.op) };
-            Stmt::forall(&vars, Stmt::Assign { lhs: at.clone(), op, rhs })
+            Stmt::forall(&vars, term(at.clone(), op, rhs))
         });
         let producer = Box::new(Stmt::Sequence(terms.collect()));
-        let value = Stmt::Assign { lhs, op, rhs: Expr::Access(at.clone()) };
+        let value = Stmt::Assign { lhs: lhs.clone(), op, rhs: Expr::Access(at.clone()) };
         Stmt::Where { consumer: Box::new(Stmt::forall(&vars, value)), producer }
+    }
+
+    /// What a sum adds up in: what it did before, or the like of it.
+    fn workspace_over(
+        &mut self,
+        s: &mut Scheduler<'_>,
+        vars: &[IndexVar],
+        value: &Expr,
+    ) -> TensorId {
+        let own = s.program.tensors[self.workspace].clone();
+        if own.storage.format.order() != vars.len() {
+            let compute = s.kernel().compute;
+            let datatype = s.program.accumulator(value, compute);
+            let mut storage = Storage::of(Format::in_order([LISTED]), datatype);
+            let identity = s.program.identity(self.op, compute).unwrap_or(Scalar::I64(0));
+            storage.fill = identity.computed(compute).stored(datatype);
+            storage.crd = s.program.width;
+            return s.program.declare("w", storage, Role::Workspace, vars.to_vec());
+        }
+        match std::mem::replace(&mut self.is_free, false) && own.modes == vars {
+            true => self.workspace,
+            false => s.program.declare(&own.name, own.storage, own.role, vars.to_vec()),
+        }
     }
 }
 
 /// Whether the operands of a sum have too many cases for one merge.
 fn is_long(s: &Scheduler<'_>, value: &Expr, op: ReduceOp) -> bool {
-    let listing = |a: &Access| {
-        let levels = s.program.storage(a.tensor).format.levels();
-        levels.iter().filter(|l| !l.kind.properties().full).count()
+    operands(value, op.binary()).len() > 1 && cases(s, value) > MOST_CASES + 1
+}
+
+/// About how many cases the operands of a value have, none of them with it: those of a product meet, all else joins.
+fn cases(s: &Scheduler<'_>, e: &Expr) -> usize {
+    match e {
+        Expr::Access(a) => 1 + listing(s, a),
+        Expr::Binary(BinaryOp::Mul, a, b) => cases(s, a).max(cases(s, b)),
+        e => e.children().into_iter().map(|e| cases(s, e)).fold(1, usize::saturating_mul),
+    }
+}
+
+/// The most cases that meet in one loop of a statement.
+fn cases_of(s: &Scheduler<'_>, stmt: &Stmt) -> usize {
+    let Stmt::Forall { body, .. } = stmt else {
+        return stmt.children().into_iter().map(|child| cases_of(s, child)).max().unwrap_or(1);
     };
-    let cases = |e: &Expr| 1 + e.accesses().into_iter().map(listing).sum::<usize>();
-    let all = operands(value, op.binary()).iter().map(cases).fold(1, usize::saturating_mul);
-    all > MOST_CASES + 1
+    let here = match &**body {
+        // Terms that add up in a number are looked at one after the other.
+        Stmt::Where { consumer, producer } if sum(s, consumer, producer).is_some() => 1,
+        body => meeting(s, body),
+    };
+    here.max(cases_of(s, body))
+}
+
+/// The cases of all values that a loop computes beside the loops in it.
+fn meeting(s: &Scheduler<'_>, stmt: &Stmt) -> usize {
+    match stmt {
+        Stmt::Forall { .. } => 1,
+        Stmt::Assign { rhs, .. } => cases(s, rhs),
+        _ => stmt.children().iter().map(|child| meeting(s, child)).fold(1, usize::saturating_mul),
+    }
+}
+
+/// How many levels of an operand list coordinates.
+fn listing(s: &Scheduler<'_>, a: &Access) -> usize {
+    let levels = s.program.storage(a.tensor).format.levels();
+    levels.iter().filter(|l| !l.kind.properties().full).count()
 }

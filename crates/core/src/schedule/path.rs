@@ -5,7 +5,7 @@ use super::scheduler::Scheduler;
 use crate::cin::Stmt;
 use crate::cin::simplify::written;
 use crate::notation::{Access, Expr};
-use tamis_ir::ids::IndexVar;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// A loop, or a temporary that is computed before what is inside.
 #[derive(Clone)]
@@ -34,6 +34,14 @@ impl Element {
         match self {
             Element::Loop(var) => Some(*var),
             Element::Temporary(_) => None,
+        }
+    }
+
+    /// What a temporary is written to.
+    pub(super) fn written(&self) -> Option<TensorId> {
+        match self {
+            Element::Loop(_) => None,
+            Element::Temporary(producer) => Some(written(producer)),
         }
     }
 

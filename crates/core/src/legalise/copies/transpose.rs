@@ -54,7 +54,7 @@ pub(in crate::legalise) fn is_written_often(cx: &Context<'_>, task: &Task) -> bo
 /// Whether each sparse operand has so many entries that loops over them come to each combination of
 /// these variables often, in an order that no schedule chose.
 fn is_often(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
-    if cx.request.scheduled || !matches!(task.value, Expr::Reduce { .. }) {
+    if cx.request.commands.given || !matches!(task.value, Expr::Reduce { .. }) {
         return false;
     }
     let accesses = distinct(&task.value);

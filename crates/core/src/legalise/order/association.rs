@@ -19,7 +19,7 @@ use tamis_ir::ids::IndexVar;
 /// A statement with its products associated by the loops around them.
 pub(in crate::legalise) fn associated(cx: &Context<'_>, body: Stmt, compute: DataType) -> Stmt {
     let is_real = compute.is_float() && !compute.is_complex();
-    match is_real && !cx.request.scheduled {
+    match is_real && !cx.request.commands.given {
         true => associated_within(cx, body, &mut vec![]),
         false => body,
     }

@@ -57,7 +57,7 @@ impl Legaliser<'_> {
             (false, gathering_loops(self, &task, &order.vars, gather), vec![])
         } else {
             let scatter = scatters(self, &task);
-            let task = match scatter || self.request.scheduled || sorts(self, &order) {
+            let task = match scatter || self.request.commands.given || sorts(self, &order) {
                 true => task,
                 false => self.with_bitmap_copies(task, &order.vars),
             };
@@ -89,7 +89,7 @@ impl Legaliser<'_> {
 
 /// The loops split, where that is cheaper.
 fn split_loops(cx: &mut Context<'_>, task: &Task, order: &Order) -> Option<Distributed> {
-    let whole = cx.request.scheduled || sorts(cx, order) || scatters(cx, task);
+    let whole = cx.request.commands.given || sorts(cx, order) || scatters(cx, task);
     if whole || gather(cx, task).is_some() { None } else { distributed(cx, task) }
 }
 
@@ -208,7 +208,7 @@ fn against_inner(cx: &Context<'_>, access: &Access, order: &[IndexVar]) -> bool 
 
 /// The cheapest loop order for a schedule whose first command splits the statement into several nests of loops.
 fn order_to_part(cx: &Context<'_>, task: &Task) -> Option<Order> {
-    let vars = cx.request.apart.then(|| order_apart(cx, task)).flatten()?;
+    let vars = cx.request.commands.apart.then(|| order_apart(cx, task)).flatten()?;
     let direct = |a: &Access| cx.access_methods().of(a, &vars, task) == AccessMethod::Direct;
     let direct = distinct(&task.value).iter().all(direct);
     direct.then_some(Order { vars, converted: vec![] })

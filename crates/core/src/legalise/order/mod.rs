@@ -100,7 +100,7 @@ fn candidate_orders(
     if orders.is_empty() {
         return orders_of_each(cx, accesses, basis);
     }
-    if cx.request.scheduled {
+    if cx.request.commands.given {
         return orders;
     }
     let is_sorted = |order: &Vec<IndexVar>| {

@@ -25,7 +25,7 @@ pub(in crate::legalise) fn is_alone_beside(cx: &Context<'_>, access: &Access, ta
         let merges = level.kind.locates() || p.ordered && p.compact;
         !merges && others.iter().any(|a| a != access && lists(a, var))
     };
-    !cx.request.scheduled && cx.program.levels(access).into_iter().any(met)
+    !cx.request.commands.given && cx.program.levels(access).into_iter().any(met)
 }
 
 /// Whether loops visit every coordinate of a level that a copy of the operand would list: its
@@ -49,7 +49,7 @@ pub(in crate::legalise) fn is_unlisted(
         let diagonals = matches!(level.map, LevelMap::Diff { .. });
         hashed || diagonals && !cx.access_methods().decides(access, task)
     });
-    let free = !cx.request.scheduled && !task.is_copy();
+    let free = !cx.request.commands.given && !task.is_copy();
     let decides = |a: &Access| cx.access_methods().decides(a, task);
     let walked = |a: &Access| {
         let levels = cx.program.storage(a.tensor).format.levels();

@@ -89,7 +89,7 @@ impl Legaliser<'_> {
     /// The task with factors replaced by temporaries as long as the rule holds.
     pub(in crate::legalise) fn contracted(&mut self, mut task: Task) -> Task {
         // Commands split the loops of all factors.
-        if self.request.apart {
+        if self.request.commands.apart {
             return task;
         }
         if let Some(value) = separated(self, &task) {
@@ -137,7 +137,7 @@ impl Legaliser<'_> {
         let before = self.program.clone();
         let is_known = is_whole || task.compute.integers().is_some();
         let is_shared = kept.first().is_some_and(|v| task.vars.contains(v));
-        let masked = match is_known || is_shared || self.request.scheduled {
+        let masked = match is_known || is_shared || self.request.commands.given {
             true => None,
             false => masked(self, &sum, &kept, task.compute),
         };
@@ -156,7 +156,7 @@ impl Legaliser<'_> {
 /// factor stay: they are over all coordinates, and of a dimension of size 0 they are zeros.
 pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr) -> Expr {
     let Expr::Reduce { op: ReduceOp::Add, vars, body } = value else { return value.clone() };
-    if cx.request.scheduled {
+    if cx.request.commands.given {
         return value.clone();
     }
     let (mut vars, mut factors) = (vars.clone(), vec![]);
@@ -246,7 +246,7 @@ fn over(
     let listed = before.iter().any(|a| !cx.is_full(a) && a.indices.contains(&var));
     let samples = |a: &&Access| !cx.is_full(a) && kept.iter().all(|v| a.indices.contains(v));
     let is_sampled = kept.len() > 1 && after.iter().any(samples);
-    let long = !cx.request.scheduled && is_long(factors, summed, var);
+    let long = !cx.request.commands.given && is_long(factors, summed, var);
     let fewer =
         inner.len() < variables(factors).len() && (before.len() > 1 || long) && !after.is_empty();
     let trips = cx.trips_over(&inner);
@@ -274,7 +274,7 @@ fn pays_dense(
     let first = CONTIGUOUS * cx.trips_over(&inner) + entries * apart(kept);
     let left = [without(&sparse.indices, &inner), without(&inner, &sparse.indices)].concat();
     let last = entries * apart(summed) + CONTIGUOUS * cx.trips_over(&left);
-    !cx.request.scheduled && first < WORTH * last
+    !cx.request.commands.given && first < WORTH * last
 }
 
 /// Whether a sum shares factors with more sums than are looked at together.
@@ -310,7 +310,7 @@ fn sampled(
     };
     let (x, y) = (gathers(&before), gathers(&others));
     let is_much = x + y > CACHE && x.min(y) > (x + y) / 4.0;
-    if cx.request.scheduled || !samples || !is_much || before.iter().any(|a| !cx.is_full(a)) {
+    if cx.request.commands.given || !samples || !is_much || before.iter().any(|a| !cx.is_full(a)) {
         return None;
     }
     let at = factors.iter().position(|a| *a == sampler)?;

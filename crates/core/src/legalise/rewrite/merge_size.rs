@@ -15,8 +15,8 @@ use tamis_ir::datatype::{DataType, Scalar};
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
 /// cases take longer to compile than another pass over the data takes.
 const MAX_POINTS: usize = 15;
-/// The same of values that a schedule takes apart.
-const MAX_POINTS_WHOLE: usize = 1 << 10;
+/// The same for values that a schedule takes apart: six operands of one sparse level each.
+const MAX_POINTS_WHOLE: usize = 63;
 /// The most operands that meet in one merge, of whatever cases: they have numbers below 64.
 pub(in crate::legalise) const MAX_OPERANDS: usize = 32;
 
@@ -26,7 +26,7 @@ pub(in crate::legalise) fn merges_little(
     value: &Expr,
     compute: DataType,
 ) -> bool {
-    let most = if cx.request.whole { MAX_POINTS_WHOLE } else { MAX_POINTS };
+    let most = if cx.request.commands.whole { MAX_POINTS_WHOLE } else { MAX_POINTS };
     points(cx, value, compute) <= most && cx.listing(value) <= MAX_OPERANDS
 }
 

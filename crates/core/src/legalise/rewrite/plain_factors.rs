@@ -38,7 +38,7 @@ impl Legaliser<'_> {
     /// The value of a task, with temporaries for what keeps its products from being split.
     pub(super) fn with_plain_factors(&mut self, task: &Task) -> Option<Expr> {
         let is_real = task.compute.is_float() && !task.compute.is_complex();
-        if self.request.scheduled || !is_real {
+        if self.request.commands.given || !is_real {
             return None;
         }
         match &task.value {

@@ -19,7 +19,7 @@ use tamis_ir::ids::IndexVar;
 
 /// A value with nested reductions as one, and with terms of fewer variables apart.
 pub(in crate::legalise) fn regrouped(cx: &Context<'_>, value: Expr) -> Expr {
-    if cx.request.scheduled { value } else { regroup(value) }
+    if cx.request.commands.given { value } else { regroup(value) }
 }
 
 impl Legaliser<'_> {
@@ -29,7 +29,7 @@ impl Legaliser<'_> {
         let is_reduction = matches!(task.value, Expr::Reduce { .. });
         let free = task.value.free_vars();
         let used: Vec<IndexVar> = order.iter().copied().filter(|v| free.contains(v)).collect();
-        if self.request.scheduled || !is_reduction || used.len() == order.len() {
+        if self.request.commands.given || !is_reduction || used.len() == order.len() {
             return task;
         }
         let value = self.temporary("t", None, used, task.value, task.compute);

@@ -64,7 +64,7 @@ fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
         format.is_plain() && !a.is_sliced() && full + 1 == format.levels().len() && same
     };
     let count = listing.len() as u32;
-    if cx.request.scheduled || !(3..usize::BITS).contains(&count) || has_reduction(value) {
+    if cx.request.commands.given || !(3..usize::BITS).contains(&count) || has_reduction(value) {
         return false;
     }
     let pays = || match points(cx, value, compute) {

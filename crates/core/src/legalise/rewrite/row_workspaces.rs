@@ -50,7 +50,7 @@ pub(in crate::legalise) fn summed_rows(
     if holds_sums(cx, task)
         || !is_dense
         || !simple
-        || cx.request.scheduled
+        || cx.request.commands.given
         || cx.access_methods().is_revisited_by(&task.value)
         || cx.access_methods().is_list_driven(task)
         || accesses.iter().any(|a| a.is_sliced())

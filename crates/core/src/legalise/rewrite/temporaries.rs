@@ -224,7 +224,7 @@ fn listed_where_absent(cx: &Context<'_>, task: &Task) -> Option<Format> {
 /// own, and without a copy: blocks, slots and diagonals need loops over these.
 fn fits_within(cx: &Context<'_>, reduction: &Expr, outer: &[IndexVar]) -> bool {
     reduction.accesses().iter().all(|access| {
-        if !cx.request.scheduled && !cx.access_methods().is_reached(access, outer) {
+        if !cx.request.commands.given && !cx.access_methods().is_reached(access, outer) {
             return false;
         }
         let mut below_inner = false;

@@ -35,7 +35,7 @@ impl Legaliser<'_> {
     /// The task with temporaries for the products of vectors that its entries would repeat.
     pub(in crate::legalise) fn with_vectors(&mut self, task: Task) -> Task {
         let is_real = task.compute.is_float() && !task.compute.is_complex();
-        if self.request.scheduled || !is_real {
+        if self.request.commands.given || !is_real {
             return task;
         }
         let repeats = repeats_functions(self, &task.value);

@@ -27,7 +27,7 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
     let vars_of: Vec<Vec<IndexVar>> = factors.iter().map(|f| f.free_vars()).collect();
     let vars_of: Vec<&[IndexVar]> = vars_of.iter().map(Vec::as_slice).collect();
     let mut groups = independent(&vars_of, vars);
-    if groups.len() < 2 || cx.request.scheduled || order_apart(cx, task).is_some() {
+    if groups.len() < 2 || cx.request.commands.given || order_apart(cx, task).is_some() {
         return None;
     }
     let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
