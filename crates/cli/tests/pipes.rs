@@ -61,6 +61,24 @@ fn standard_input_and_output_are_files() {
     assert!(piped(&unknown, SYMMETRIC.as_bytes(), 2).contains("is not known"));
 }
 
+/// Where nothing comes, the command before it likely failed, whatever the format.
+#[test]
+fn an_empty_standard_input_is_told() {
+    let run = ["run", "y(i) = x(i)", "-i", "x=-"];
+    let said = |args: &[&str]| {
+        let told = piped(args, b"", 1);
+        let expected = "error[file-truncated]: -: standard input is empty\n  help: did the command before it fail?";
+        assert!(told.contains(expected), "{args:?}: {told}");
+    };
+    said(&["info", "-"]);
+    said(&["convert", "-", "-", "--format", "tns"]);
+    said(&run);
+    for format in ["mtx", "rb", "tns", "npz", "bsp"] {
+        said(&["info", "-", "--format", format]);
+        said(&[&run[..], &["--format", format]].concat());
+    }
+}
+
 #[test]
 fn zeros_are_dropped_where_that_is_asked_for() {
     let text = "%%MatrixMarket matrix coordinate real general\n% tamis fill: inf\n2 2 3\n1 1 0\n1 2 inf\n2 1 3\n";

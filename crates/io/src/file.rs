@@ -44,6 +44,9 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
             _ => told,
         }
     })?;
+    if is_standard(path) && plain.file.buffer().is_empty() {
+        return Err(empty(path));
+    }
     if !is_gzip && is_gzip_name(path) {
         let help = "compress it with gzip, or drop .gz from its name";
         return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
@@ -90,6 +93,12 @@ pub(crate) fn find_fill(header: &mut Header) {
 /// Whether a path is `-`: standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Nothing comes through standard input.
+fn empty(path: &Path) -> FileError {
+    let help = "did the command before it fail?";
+    FileError::whole(FileErrorCode::Truncated, path, "standard input is empty", help)
 }
 
 /// All bytes that come, which count against the memory limit.
