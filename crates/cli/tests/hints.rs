@@ -30,6 +30,7 @@ fn what_is_likely_meant_is_told() {
     told(&["-i", MATRIX, "-g", "x=10x10:dense"], "write one index per mode: x(i,j)");
     check(&["info", "data/bar.mtx"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bra.mtx.gz"], 1, "help: did you mean data/bar.mtx.gz?");
+    check(&["info", "data/bar.tns"], 1, "help: did you mean data/bar.mtx.gz?");
     let plus = ["run", "y(i) = x(i) + inf", "-g", "x=5:dense"];
     check(&plus, 2, "help: write 1e999\n");
     let transposed = ["run", "C(i,j) = transpose(A)", "-i", MATRIX];

@@ -123,10 +123,21 @@ fn like(path: &Path) -> Option<String> {
     names.sort();
     let plain = |name: &str| name.strip_suffix(".gz").unwrap_or(name).to_owned();
     let compressed = names.iter().find(|name| plain(name) == plain(wanted));
+    // Endings are alike anyway.
+    let near = nearest(stem(wanted), names.iter().map(|name| stem(name)));
+    let alike = names.iter().filter(|name| Some(stem(name)) == near);
+    let closest = || nearest(wanted, alike.clone().map(String::as_str));
     let meant = compressed
         .map(String::as_str)
-        .or_else(|| nearest(wanted, names.iter().map(String::as_str)));
+        .or_else(closest)
+        .or(alike.clone().next().map(String::as_str));
     Some(format!("did you mean {}?", path.with_file_name(meant?).display()))
+}
+
+/// The name of a file without the endings that tell its format and that it is compressed.
+fn stem(name: &str) -> &str {
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".bsp.npz")).unwrap_or(name);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// A file, whether it starts as gzip data does, and the format that its first bytes tell.

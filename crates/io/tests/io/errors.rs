@@ -48,6 +48,28 @@ fn not_readable() {
     assert_eq!(shown(&folder, read(&folder.file("b.mtx")).unwrap_err()), expect);
 }
 
+/// Names that have nothing but their endings in common are not suggested.
+#[test]
+fn missing_files_are_like_others() {
+    let folder = Folder::new();
+    for name in ["4elt.mtx", "bar.mtx.gz", "bar.tns"] {
+        fs::write(folder.file(name), "").unwrap();
+    }
+    let help = |name: &str| read(&folder.file(name)).unwrap_err().help;
+    for (name, meant) in [
+        ("bar.mtx", "bar.mtx.gz"),
+        ("bra.mtx.gz", "bar.mtx.gz"),
+        ("bra.tns", "bar.tns"),
+        ("4elt.tns", "4elt.mtx"),
+        ("4lt.bsp.npz", "4elt.mtx"),
+    ] {
+        assert_eq!(help(name), format!("did you mean {}?", folder.file(meant).display()), "{name}");
+    }
+    for name in ["zzzz.mtx", "zzzz.mtx.gz", "a.tns"] {
+        assert_eq!(help(name), "check the name and the folder", "{name}");
+    }
+}
+
 #[test]
 fn not_writable() {
     let folder = Folder::new();
