@@ -16,6 +16,9 @@ use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
+/// Where functions are.
+const LISTED: &str = "docs/guide/notation.md lists the functions";
+
 impl<'t> Resolver<'t> {
     /// Why an access whose index is no name is refused: likely a misspelt function, unless all
     /// its arguments look like indices.
@@ -27,9 +30,13 @@ impl<'t> Resolver<'t> {
         let applied = args.iter().any(has_call) || args.iter().all(is_number);
         if !is_tensor && (known.is_some() || nearest.is_some()) || applied {
             let message = format!("there is no function named {function}");
-            let help = known.or_else(|| Some(format!("did you mean {}?", nearest?)));
-            let help = help
-                .unwrap_or_else(|| format!("of a tensor, write {}", self.picked(name, args, arg)));
+            let help = known.unwrap_or_else(|| match nearest {
+                Some(nearest) => format!("did you mean {nearest}? {LISTED}"),
+                None => {
+                    let picked = self.picked(name, args, arg);
+                    format!("{LISTED}; of a tensor {function}, write {picked}")
+                }
+            });
             return self.refuse(Code::UnknownFunction, name, message).help(help);
         }
         let help = self.as_slice(name, args, arg);

@@ -299,7 +299,13 @@ fn unknown_functions_are_refused() {
     refused(
         "y(i) = sqr(x(i))",
         "error[unknown-function]: there is no function named sqr\n  | y(i) = sqr(x(i))\n  |        \
-         ^^^\n  = help: did you mean sqrt?",
+         ^^^\n  = help: did you mean sqrt? docs/guide/notation.md lists the functions",
+    );
+    refused(
+        "y(i) = foo(x(i))",
+        "error[unknown-function]: there is no function named foo\n  | y(i) = foo(x(i))\n  |        \
+         ^^^\n  = help: docs/guide/notation.md lists the functions; of a tensor foo, write sum(k, foo(k) * (k == \
+         x(i))), or multiply by a sparse matrix that is 1 where k == x(i)",
     );
     refused(
         "y(i) mean= x(i)",
