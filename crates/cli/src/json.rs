@@ -13,6 +13,14 @@ use tamis::pipeline::Compiled;
 use tamis::{Diagnostic, Kernel, Place, Scalar, Storage, Tensor};
 use tamis_io::FileError;
 
+/// An estimate as a whole number; one beyond 64 bits as it is.
+pub fn count(estimate: f64) -> Value {
+    match estimate.round() {
+        whole if whole < u64::MAX as f64 => json!(whole as u64),
+        more => json!(more),
+    }
+}
+
 /// Prints an object with the version of Tamis, on a line.
 pub fn print(out: &mut dyn Write, mut object: Value) -> io::Result<()> {
     object["version"] = json!(env!("CARGO_PKG_VERSION"));

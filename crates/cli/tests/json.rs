@@ -110,7 +110,10 @@ fn what_takes_too_many_steps_is_estimated() {
         (&json!(false), &json!(null))
     );
     let one = &profile["kernels"][0]["loops"][0];
-    assert_eq!((&one["estimated_iterations"], &one["iterations"]), (&json!(5e6), &json!(null)));
+    assert_eq!(
+        (&one["estimated_iterations"], &one["iterations"]),
+        (&json!(5_000_000), &json!(null))
+    );
 }
 
 #[test]
@@ -120,12 +123,26 @@ fn dry_runs_tell_memory_steps_and_tier() {
     list(&object, "kernels").iter().for_each(|kernel| check_keys("estimated kernel", kernel));
     let operands = list(&object, "operands");
     let bytes = operands.iter().map(|tensor| tensor["bytes"].as_u64().expect("bytes")).sum::<u64>();
-    let nnz = operands[0]["nnz"].as_f64().expect("a number");
+    let nnz = operands[0]["nnz"].as_u64().expect("a number");
     assert_eq!(object["operand_bytes"], bytes);
-    assert_eq!((&object["result_bytes"], &object["steps"]), (&json!(4800.0), &json!(600.0 + nnz)));
-    assert_eq!((&object["bytes"], &object["tier"]), (&json!(bytes as f64 + 4800.0), &json!("jit")));
+    assert_eq!((&object["result_bytes"], &object["steps"]), (&json!(4800), &json!(600 + nnz)));
+    assert_eq!((&object["bytes"], &object["tier"]), (&json!(bytes + 4800), &json!("jit")));
     let several = [&args[..], &["--ranks", "2"]].concat();
     printed(&several, 2, "failure");
+}
+
+/// Estimates are whole, those of products at random, too.
+#[test]
+fn estimates_are_whole_numbers() {
+    let matrix = ["-f", "A=csr", "-f", "C=csr", "-i", "A=data/bar.mtx.gz", "--dry-run"];
+    let args = [&["run", "C(i,j) = A(i,k) * A(k,j)"][..], &matrix].concat();
+    let object = printed(&args, 0, "dry run");
+    let kernel = &list(&object, "kernels")[0];
+    for key in ["steps", "bytes", "workspace_bytes"] {
+        assert!(object[key].is_u64() && kernel[key].is_u64(), "{key}: {object}");
+    }
+    assert!(object["result_bytes"].is_u64() && kernel["values"].is_u64(), "{object}");
+    assert!(list(kernel, "loops").iter().all(|one| one["iterations"].is_u64()), "{object}");
 }
 
 #[test]
