@@ -10,7 +10,7 @@ use crate::args::RunArgs;
 use crate::failure::{Failure, invalid, note};
 use crate::json;
 use crate::ranks::{Operands, Outcomes, Ranks, named, whole};
-use crate::recommend::size;
+use crate::recommend::{duration, size};
 use crate::run::Run;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -170,12 +170,9 @@ impl DryRun<'_> {
         };
         let name = self.backend.name();
         writeln!(out, "runs on: {name}{first}, {} {threads}", self.threads)?;
-        let [reading, parsing, compiling] = self.seconds.map(|seconds| 1e3 * seconds);
-        writeln!(
-            out,
-            "read operands in {reading:.3} ms, compiled in {:.3} ms; nothing was computed",
-            parsing + compiling
-        )
+        let [reading, parsing, compiling] = self.seconds;
+        let (reading, compiling) = (duration(reading), duration(parsing + compiling));
+        writeln!(out, "read operands in {reading}, compiled in {compiling}; nothing was computed")
     }
 
     fn json(&self, estimate: &Estimate, out: &mut dyn Write) -> io::Result<()> {

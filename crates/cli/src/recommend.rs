@@ -248,6 +248,11 @@ pub fn storage(list: &Coordinates, format: &str, fill: Option<Scalar>) -> Result
     Ok(storage)
 }
 
+/// `5.969 ms`, `27.460 s`
+pub fn duration(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{:.3} ms", 1e3 * seconds) } else { format!("{seconds:.3} s") }
+}
+
 /// `14.4 MB`
 pub fn size(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
@@ -259,5 +264,19 @@ pub fn size(bytes: u64) -> String {
     match unit {
         0 => format!("{bytes} B"),
         _ => format!("{amount:.1} {}", units[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_times_are_seconds() {
+        assert_eq!(duration(0.005_969_4), "5.969 ms");
+        assert_eq!(duration(0.999), "999.000 ms");
+        assert_eq!(duration(27.460_223), "27.460 s");
+        let aligned = [27.460_223, 0.25].map(|t| format!("{:>12}", duration(t)));
+        assert_eq!(aligned, ["    27.460 s", "  250.000 ms"]);
     }
 }

@@ -7,6 +7,7 @@ use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
 use crate::profile::{self, DryRun};
 use crate::ranks::{Operand, Operands, Outcome, Outcomes, Ranks, named};
+use crate::recommend::duration;
 use crate::streams::{self, Until};
 use crate::{inputs, json, out_of_core, progress, written};
 use serde_json::json;
@@ -254,7 +255,7 @@ fn show(out: &mut dyn Write, tuned: &Tuned) -> io::Result<()> {
         [] => writeln!(out, "tuned before: {}", text(&tuned.schedule)),
         tried => {
             writeln!(out, "tuned:")?;
-            tried.iter().try_for_each(|(s, t)| writeln!(out, "  {:9.3} ms  {}", t * 1e3, text(s)))
+            tried.iter().try_for_each(|(s, t)| writeln!(out, "  {:>12}  {}", duration(*t), text(s)))
         }
     }
 }
@@ -323,6 +324,14 @@ impl Report {
                 (None, Outcome::OfRanks(_)) => unreachable!("parts go to folders"),
             }
         }
+        match &self.profile {
+            None => self.times(out),
+            Some(_) => self.profile(out),
+        }
+    }
+
+    /// What compilation took, and the runs, and on what they ran.
+    fn times(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut sorted: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         sorted.sort_by(f64::total_cmp);
         let median = sorted[sorted.len() / 2];
@@ -339,12 +348,11 @@ impl Report {
         };
         writeln!(
             out,
-            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}{tiers}{sent}",
-            self.compile_ms,
-            median * 1e3,
+            "compiled in {}, ran in {}{runs} on {}{tiers}{sent}",
+            duration(self.compile_ms / 1e3),
+            duration(median),
             self.backend.name()
-        )?;
-        self.profile(out)
+        )
     }
 
     /// Where the time went, if that was asked for.

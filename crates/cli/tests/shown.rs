@@ -75,6 +75,9 @@ fn profiles_and_dry_runs_tell_each_loop() {
         String::from_utf8(output.stdout).expect("text")
     };
     let profile = text("--profile --time 3");
+    for told in ["compiled in", "ran in"] {
+        assert_eq!(profile.matches(told).count(), 1, "{told}: {profile}");
+    }
     let begins = |begin: &str| {
         let line = profile.lines().find(|line| line.trim_start().starts_with(begin));
         line.unwrap_or_else(|| panic!("{begin}: {profile}")).split_whitespace().collect::<Vec<_>>()

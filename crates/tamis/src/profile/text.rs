@@ -22,8 +22,8 @@ impl fmt::Display for Profile {
         let threads = if self.threads == 1 { "" } else { "s" };
         writeln!(
             f,
-            "ran in {:.3} ms{runs} on {tier}, {} thread{threads}; memory moves {:.1} GB/s (triad)",
-            1e3 * self.run_seconds(),
+            "ran in {}{runs} on {tier}, {} thread{threads}; memory moves {:.1} GB/s (triad)",
+            time(self.run_seconds()),
             self.threads,
             self.bandwidth / 1e9
         )?;
@@ -114,8 +114,9 @@ fn about(number: f64) -> String {
     if number < 1e7 { format!("{number:.0}") } else { format!("{number:.1e}") }
 }
 
+/// Milliseconds; from one second on, seconds.
 fn time(seconds: f64) -> String {
-    format!("{:.3} ms", 1e3 * seconds)
+    if seconds < 1.0 { format!("{:.3} ms", 1e3 * seconds) } else { format!("{seconds:.3} s") }
 }
 
 fn size(bytes: f64) -> String {
