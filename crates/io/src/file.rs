@@ -257,7 +257,7 @@ pub(crate) fn unknown_format(path: &Path) -> FileError {
         ),
         _ => whole(
             "the name does not end in a known file format",
-            "known are .mtx, .rb (or .rua, .rsa, .pua, ...) and .tns, each also with .gz, .npz, and .bsp.npz",
+            "known are .npz, .bsp.npz, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them",
         ),
     }
 }
