@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 use tamis_core::cin::Role;
+use tamis_core::format::Storage;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_runtime::check_dims;
@@ -42,6 +43,24 @@ impl Binding {
     }
 }
 
+/// An operand is not stored as a kernel has it. Types are told where they are not the same.
+fn stored_otherwise(name: &str, own: &Storage, compiled: &Storage) -> Diagnostic {
+    let told = |storage: &Storage| {
+        let mut spec = storage.to_spec();
+        if own.datatype != compiled.datatype {
+            spec.datatype = Some(storage.datatype);
+        }
+        spec.to_string()
+    };
+    let (own, compiled) = (told(own), told(compiled));
+    let message = format!("{name} is stored as {own}, the kernel was compiled for {compiled}");
+    let help = format!(
+        "compile for it, by Program::operand(\"{name}\", &{}), or convert it",
+        name.to_lowercase()
+    );
+    Diagnostic::new(Code::FormatProperty, message).help(help)
+}
+
 impl Kernel {
     /// The tensors of the compiled program that have a value before the first kernel runs, by id, on the host
     /// or on the device, are put into `values`; the dimensions of its index variables follow.
@@ -63,11 +82,7 @@ impl Kernel {
             let (name, value) = operands[place];
             let storage = &program.tensors[id].storage;
             if value.storage() != storage {
-                let own = value.storage();
-                let message =
-                    format!("{name} is stored as {own}, the kernel was compiled for {storage}");
-                return Err(Diagnostic::new(Code::FormatProperty, message)
-                    .help("compile the kernel for the operand, or convert the operand"));
+                return Err(stored_otherwise(name, value.storage(), storage));
             }
             values[id.index()] = Some(Cow::Borrowed(value));
         }

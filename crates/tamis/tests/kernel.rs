@@ -51,6 +51,11 @@ fn a_kernel_refuses_operands_that_are_stored_otherwise() {
     let refused = kernel.run(&[("A", &b), ("x", &x)]).expect_err("another format");
     let expected = "error[format-property]: A is stored as csc, the kernel was compiled for csr";
     assert!(refused.to_string().starts_with(expected), "{refused}");
+    let x = Tensor::dense(&[3], vec![1f32, 2.0, 3.0]).expect("as many values");
+    let refused = kernel.run(&[("A", &a), ("x", &x)]).expect_err("another type");
+    let expected = "error[format-property]: x is stored as dense{f32}, the kernel was compiled for dense{f64}\n  \
+                    = help: compile for it, by Program::operand(\"x\", &x), or convert it";
+    assert_eq!(refused.to_string(), expected);
 }
 
 #[test]

@@ -59,15 +59,21 @@ impl Display for FormatSpec {
 /// The format, and in braces what differs from `f64`, fill 0 and 32-bit widths.
 impl Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_spec().fmt(f)
+    }
+}
+
+impl Storage {
+    /// The format that stands for the storage, without what is usual.
+    pub fn to_spec(&self) -> FormatSpec {
         let usual = Storage::of(self.format.clone(), self.datatype);
-        let spec = FormatSpec {
+        FormatSpec {
             format: self.format.clone(),
             datatype: (self.datatype != DataType::F64).then_some(self.datatype),
             fill: (self.fill != usual.fill).then_some(self.fill),
             pos: (self.pos != IndexWidth::I32).then_some(self.pos),
             crd: (self.crd != IndexWidth::I32).then_some(self.crd),
-        };
-        spec.fmt(f)
+        }
     }
 }
 
