@@ -126,6 +126,7 @@ pub fn in_options(d: &Diagnostic) -> Diagnostic {
         Setting::Shape(name, order) => format!("-d {name}={}", vec!["SIZE"; *order].join("x")),
         Setting::Value(name) => format!("a file by -i {name}=FILE, or entries by -g {name}=.."),
         Setting::Formats => "`tamis formats` lists all".to_owned(),
+        Setting::Entries => "a file by -i".to_owned(),
         Setting::BackendJit => "--backend jit".to_owned(),
         Setting::BackendC => "--backend c".to_owned(),
         Setting::BackendInterpreter => "--backend interp".to_owned(),

@@ -116,6 +116,7 @@ pub(crate) fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
         }
         Setting::Value(name) => format!("{name}=.."),
         Setting::Formats => "the guide's page on formats lists all".to_owned(),
+        Setting::Entries => "tamis.coo".to_owned(),
         Setting::BackendJit => "backend=\"jit\"".to_owned(),
         Setting::BackendC => "backend=\"c\"".to_owned(),
         Setting::BackendInterpreter => "backend=\"interp\"".to_owned(),

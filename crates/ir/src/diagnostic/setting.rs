@@ -21,6 +21,8 @@ pub enum Setting {
     Value(String),
     /// All named formats.
     Formats,
+    /// What makes a tensor of entries in any order.
+    Entries,
     /// Machine code in process.
     BackendJit,
     /// The system's C compiler.
@@ -54,9 +56,10 @@ impl Settings {
 
 impl Setting {
     /// The settings without a name, and a number of each, for bytes.
-    const PLAIN: [Setting; 6] = [
+    const PLAIN: [Setting; 7] = [
         Setting::Dimensions,
         Setting::Formats,
+        Setting::Entries,
         Setting::BackendJit,
         Setting::BackendC,
         Setting::BackendInterpreter,
@@ -107,6 +110,7 @@ impl fmt::Display for Setting {
             }
             Setting::Value(name) => write!(f, "(\"{name}\", &tensor) among the operands"),
             Setting::Formats => f.write_str("`tamis::format::NAMED` lists all"),
+            Setting::Entries => f.write_str("Tensor::from_triplets"),
             Setting::BackendJit => f.write_str("Backend::Jit"),
             Setting::BackendC => f.write_str("Backend::C"),
             Setting::BackendInterpreter => f.write_str("Backend::Interpreter"),

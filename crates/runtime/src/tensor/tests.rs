@@ -334,3 +334,14 @@ fn tensors_have_as_many_modes_as_programs() {
     assert!(Tensor::dense(&most, vec![1.0]).is_ok());
     assert!(Tensor::from_triplets(most, [([0; crate::MAX_ORDER], 1.0)]).is_ok());
 }
+
+/// What is refused because entries are unordered names the constructor that orders them.
+#[test]
+fn unordered_entries_have_another_constructor() {
+    let told = Tensor::coo([3, 3], [vec![2, 0], vec![0, 1]], vec![1.0, 2.0]).expect_err("unsorted");
+    assert_eq!(
+        told.to_string(),
+        "error[invalid-tensor]: level 1: the coordinate 0 comes after 2\n  \
+         = help: check how the arrays were made; Tensor::from_triplets takes entries in any order"
+    );
+}

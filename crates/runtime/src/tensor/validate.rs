@@ -7,7 +7,7 @@ use crate::quick;
 use tamis_core::format::{LevelMap, Walk};
 use tamis_core::level::Part;
 use tamis_ir::datatype::{DataType, IndexWidth};
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::Id;
 
 impl Tensor {
@@ -228,6 +228,8 @@ where
 }
 
 fn invalid(message: String) -> Diagnostic {
-    Diagnostic::new(Code::InvalidTensor, message)
-        .help("check how the arrays were made; pack builds valid ones from coordinates")
+    Diagnostic::new(Code::InvalidTensor, message).help_by(
+        "check how the arrays were made; {} takes entries in any order",
+        [Setting::Entries],
+    )
 }
