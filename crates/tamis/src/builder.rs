@@ -5,7 +5,7 @@
 //! ```
 
 use crate::backend::Backend;
-use crate::kernel::{Kernel, Options};
+use crate::kernel::{Kernel, Options, Parts};
 use crate::operand::{Given, operand, variable};
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_core::format::{self, FormatSpec};
@@ -126,6 +126,23 @@ impl Program {
     #[must_use]
     pub fn threads(mut self, most: usize) -> Program {
         self.options.threads = Some(most.max(1));
+        self
+    }
+
+    /// How kernels are cut into parts; [`Parts::Worthwhile`] unless this says otherwise.
+    ///
+    /// ```
+    /// use tamis::{Parts, Program, Tensor};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let dot = Program::parse("a = x(i) * y(i)")?.parts(Parts::Whole).compile()?;
+    /// let x = Tensor::dense(&[2], vec![3.0, 4.0])?;
+    /// assert_eq!(dot.run(&[("x", &x), ("y", &x)])?["a"].values::<f64>()?, [25.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn parts(mut self, parts: Parts) -> Program {
+        self.options.parts = parts;
         self
     }
 
