@@ -5,6 +5,8 @@ use tamis_runtime::Tensor;
 
 /// The results of a kernel by name, in the order of the statements that wrote them last.
 ///
+/// Their positions and coordinates have 32 bits unless their format says otherwise: `csr{pos: i64, crd: i64}`.
+///
 /// ```
 /// use tamis::{Kernel, Options, Tensor};
 /// # fn main() -> Result<(), tamis::Diagnostic> {
