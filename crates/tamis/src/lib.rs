@@ -78,6 +78,63 @@
 //! # }
 //! ```
 //!
+//! A file becomes a tensor of a format, and a result a file (feature `io`):
+//!
+//! ```
+//! # #[cfg(feature = "io")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use tamis::{DataType, Duplicates, format, io, pack};
+//! # let folder = tamis::temporary::Temporary::folder(&std::env::temp_dir())?;
+//! # let [a_mtx, b_tns] = ["a.mtx", "b.tns"].map(|name| folder.path().join(name));
+//! # std::fs::write(&a_mtx, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4.0\n2 1 5.0\n")?;
+//! let csr = format::parse("csr{f32}", Some(2))?.resolve(DataType::F64)?;
+//! let a = pack(&io::read(&a_mtx)?.coordinates, &csr, Duplicates::Sum)?;
+//! let b = tamis::evaluate("B(j,i) = A(i,j)", &[("A", &a)])?;
+//! io::write(&b_tns, &b.to_coordinates()?, &io::WriteOptions::default())?;
+//! assert_eq!(std::fs::read_to_string(&b_tns)?, "# dims: 3 2\n1 2 5\n3 1 4\n");
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "io"))]
+//! # fn main() {}
+//! ```
+//!
+//! A function of one's own, which is a reduction, too: the chance of either of two independent events, and of any of a row.
+//!
+//! ```
+//! use tamis::notation::{Commutativity, Operator, OperatorProperties, parse_with};
+//! use tamis::{Program, Tensor};
+//! # fn main() -> Result<(), tamis::Diagnostic> {
+//! let commutative = Commutativity::Commutative;
+//! let properties = OperatorProperties { identity: Some(0.0), annihilator: None, commutative };
+//! let either = Operator::binary("either", properties, |x, y| x + y - x * y)?;
+//! let text = "B(i,j) = either(A(i,j), A(j,i)); b(i) = either(j, A(i,j))";
+//! let a = Tensor::from_triplets([2, 2], [([0, 0], 0.5), ([0, 1], 0.5), ([1, 0], 0.25)])?;
+//! let program = Program::from(parse_with(text, &[either])?).operand("A", &a)?;
+//! let results = program.compile()?.run(&[("A", &a)])?;
+//! assert_eq!(results["B"].get(&[0, 1])?.as_f64(), 0.625);
+//! assert_eq!(results["b"].values::<f64>()?, [0.75, 0.25]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A library that computes without Tamis, as text in C ([`Language::Rust`]: in Rust):
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use tamis::{Language, Options, explain::Explanation, format, notation};
+//! # fn main() -> Result<(), tamis::Diagnostic> {
+//! let program = notation::parse("y(i) = A(i,j) * x(j)")?;
+//! let formats = BTreeMap::from([("A".to_owned(), format::parse("csr", Some(2))?)]);
+//! let program = Explanation::of(&program, &formats, &Options::default())?;
+//! let files = program.library("spmv", Language::C)?;
+//! assert_eq!([&files[0].name, &files[1].name], ["spmv.h", "spmv.c"]);
+//! assert!(files[0].text.contains("int spmv(const spmv_A *A, const spmv_x *x, spmv_y *y);"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Examples of items that are re-exported may name the crates that they are from: `tamis_runtime::Tensor` is `tamis::Tensor`.
+//!
 //! What others own is lent by a [`TensorView`]. A level format may live in another crate: `examples/banded` in the
 //! repository is one.
 //!
