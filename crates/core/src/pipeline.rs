@@ -157,7 +157,6 @@ fn scheduled(
     ended: Observer<'_>,
 ) -> Result<cin::Program, Diagnostic> {
     let mut request = request.clone();
-    // The first reason that no other copies take away.
     let mut why = None;
     loop {
         let program = legalise(&request).map_err(|d| why.take().map_or(d, |why: Box<_>| *why))?;
@@ -167,10 +166,10 @@ fn scheduled(
             Ok(program) => return Ok(program),
             Err(refusal) => refusal,
         };
+        let why = why.get_or_insert(refusal.diagnostic);
         if refusal.storage.is_some_and(|tensor| request.restored.insert(tensor)) {
             continue;
         }
-        let why = why.get_or_insert(refusal.diagnostic);
         if request.commands.whole || !commands.names_values() {
             return Err(*why.clone());
         }
