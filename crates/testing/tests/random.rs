@@ -22,7 +22,12 @@ fn sample(backend: Backend, seeds: std::ops::Range<u64>) {
 
 #[test]
 fn random_programs_are_right_interpreted() {
-    sample(Backend::Interpreter, 0..2000);
+    sample(Backend::Interpreter, 0..1000);
+}
+
+#[test]
+fn more_random_programs_are_right_interpreted() {
+    sample(Backend::Interpreter, 1000..2000);
 }
 
 #[test]
