@@ -17,7 +17,7 @@ const MATRICES: &str = "bcsstk17, pdb1HYS, rma10, cant and consph; Eigen sorts, 
 const TENSORS: &str = "Facebook, NELL-2 and NELL-1; SPLATT. Here a random tensor of the dimensions of Facebook, and \
      a denser one, stand for them; `hand` is SPLATT's algorithm";
 const SUMS: &str = "Eigen, MKL, taco by binary statements (binop), taco in one merge, and a \
-    workspace, on random matrices. `register` adds the terms of an element to a number; up to four are merged by \
+    workspace, on random matrices. `register` adds the terms of an element to a number; two are merged by \
     the points of the lattice";
 
 /// The tables and figures.
