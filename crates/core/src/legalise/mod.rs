@@ -22,6 +22,7 @@ mod rewrite;
 mod statistics;
 
 pub(crate) use cost::CONTIGUOUS;
+pub(crate) use rewrite::merge_size::MAX_POINTS;
 
 use crate::cin::{Derived, Overflow, Program, Role};
 use crate::format::{Format, FormatSpec, Storage};
@@ -73,7 +74,7 @@ pub struct Request<'p> {
 pub struct Commands {
     /// Whether commands say how the loops run: these read operands as they are stored where there are such loops.
     pub given: bool,
-    /// Whether the first of these splits loops: then they find those that are cheapest once that is done.
+    /// Whether the first command splits loops: legalisation then chooses loops that are cheap after the split.
     pub apart: bool,
     /// Whether values stay in one kernel though their merges have more cases than pay off, up to a limit, since commands
     /// name parts of them.

@@ -15,6 +15,7 @@ use super::path::{Element, Way};
 use super::scheduler::Scheduler;
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, Storage};
+use crate::legalise::MAX_POINTS;
 use crate::level::LISTED;
 use crate::notation::{Access, Expr};
 use std::collections::BTreeSet;
@@ -23,8 +24,6 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The most cases of a merge, as legalisation has it: all combinations of four operands.
-const MOST_CASES: usize = 15;
 /// The most cases of a merge that a schedule asks for.
 const MOST_TAKEN: usize = 1 << 8;
 
@@ -37,9 +36,9 @@ pub(super) struct Spread {
     is_free: bool,
 }
 
-/// Makes long sums values where commands name parts of them, and says how they were spread.
-pub(super) fn join(s: &mut Scheduler<'_>, schedule: &Schedule) -> Option<Spread> {
-    let mut found = None;
+/// Makes long sums values where commands name parts of them, and says how each was spread.
+pub(super) fn join(s: &mut Scheduler<'_>, schedule: &Schedule) -> Vec<Spread> {
+    let mut found = vec![];
     if schedule.names_values() {
         let body = s.kernel().body.clone();
         s.kernel_mut().body = joined(s, body, &mut found);
@@ -47,11 +46,11 @@ pub(super) fn join(s: &mut Scheduler<'_>, schedule: &Schedule) -> Option<Spread>
     found
 }
 
-fn joined(s: &Scheduler<'_>, stmt: Stmt, found: &mut Option<Spread>) -> Stmt {
+fn joined(s: &Scheduler<'_>, stmt: Stmt, found: &mut Vec<Spread>) -> Stmt {
     if let Stmt::Where { consumer, producer } = &stmt
         && let Some((whole, spread)) = sum(s, consumer, producer)
     {
-        *found = Some(spread);
+        found.push(spread);
         return whole;
     }
     stmt.map_children(&mut |child| joined(s, child, found))
@@ -98,9 +97,9 @@ fn inside(mut stmt: &Stmt) -> (Vec<IndexVar>, &Stmt) {
 pub(super) fn spread(
     s: &mut Scheduler<'_>,
     schedule: &Schedule,
-    long: Option<Spread>,
+    long: Vec<Spread>,
 ) -> Result<(), Diagnostic> {
-    if let Some(mut long) = long {
+    for mut long in long {
         let body = s.kernel().body.clone();
         s.kernel_mut().body = long.spread(s, body);
         s.declare_uses();
@@ -202,7 +201,7 @@ impl Spread {
 
 /// Whether the operands of a sum have too many cases for one merge.
 fn is_long(s: &Scheduler<'_>, value: &Expr, op: ReduceOp) -> bool {
-    operands(value, op.binary()).len() > 1 && cases(s, value) > MOST_CASES + 1
+    operands(value, op.binary()).len() > 1 && cases(s, value) > MAX_POINTS + 1
 }
 
 /// About how many cases the operands of a value have, none of them with it: those of a product meet, all else joins.

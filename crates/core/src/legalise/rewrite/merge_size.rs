@@ -14,7 +14,7 @@ use tamis_ir::datatype::{DataType, Scalar};
 
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
 /// cases take longer to compile than another pass over the data takes.
-const MAX_POINTS: usize = 15;
+pub(crate) const MAX_POINTS: usize = 15;
 /// The same for values of which a schedule names parts: six operands of one sparse level each.
 const MAX_POINTS_WHOLE: usize = 63;
 /// The most operands that meet in one merge, of whatever cases: they have numbers below 64.

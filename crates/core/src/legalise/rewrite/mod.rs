@@ -4,7 +4,7 @@ pub(super) mod contraction;
 pub(super) mod factorize;
 mod factors;
 pub(super) mod hashed_rows;
-mod merge_size;
+pub(super) mod merge_size;
 pub(super) mod nary_sum;
 pub(super) mod plain_factors;
 pub(super) mod reductions;
