@@ -24,7 +24,7 @@ pub fn formats(args: &FormatsArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
 }
 
-/// A format, of matrices or, where it has three modes at least, of 3-tensors if it is of any order.
+/// A format. One of any order is shown for a matrix, or for a 3-tensor if it has three modes at least.
 fn read(text: &str) -> Result<Format, Failure> {
     let parsed = parse(text, None).or_else(|d| {
         let others = [2, 3].into_iter().find_map(|order| parse(text, Some(order)).ok());
@@ -35,7 +35,7 @@ fn read(text: &str) -> Result<Format, Failure> {
 
 /// What a format stores, a line for each level.
 fn one(text: &str, format: &Format, out: &mut dyn Write) -> Result<(), Failure> {
-    let named = NAMED.iter().find(|named| text.split('(').next() == Some(named.name));
+    let named = NAMED.iter().find(|named| text.split(['(', '{']).next() == Some(named.name));
     writeln!(out, "{text}{}", named.map_or(String::new(), |named| format!(": {}", named.summary)))?;
     writeln!(out, "  {}", format.arrow())?;
     for spec in format.levels() {

@@ -136,7 +136,6 @@ fn time(ways: &mut Vec<Way>, operands: &[(&str, &Tensor)]) -> Result<(), Diagnos
     ways.retain_mut(|way| run(way).is_ok());
     ways.insert(0, first);
     let begin = Instant::now();
-    let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {
         for way in ways.iter_mut() {
             let is_new = way.seconds == f64::INFINITY;
