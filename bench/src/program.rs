@@ -17,7 +17,7 @@ pub const CSF: &str = "(i, j, k) -> (i: dense, j: compressed, k: compressed)";
 pub struct Program {
     /// The statements.
     pub text: String,
-    /// Tensors by name, each in its format; those that the text does not name are left out.
+    /// Tensors by name, each in its format. The text need not name all.
     pub operands: Vec<(String, Tensor)>,
     /// The formats of results that are not inferred.
     pub formats: Vec<(String, String)>,

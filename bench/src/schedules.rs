@@ -105,7 +105,7 @@ fn of_ratio(rows: &[Row], study: &Study, ratio: &Ratio) -> Vec<Bar> {
 pub struct Operands {
     /// The operands by name.
     pub tensors: Vec<(&'static str, Tensor)>,
-    /// The same for those that do not run programs, where they have the operation.
+    /// The same for contenders that run no programs, where they have the operation.
     pub problem: Option<Problem>,
 }
 

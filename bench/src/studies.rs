@@ -16,7 +16,7 @@ pub struct Study {
     pub dense: &'static [(&'static str, &'static [&'static str])],
     /// Sizes that the sparse operand does not fix.
     pub sizes: &'static [(&'static str, usize)],
-    /// The operation of those that do not run programs.
+    /// The operation, for contenders that run no programs.
     pub operation: Option<Operation>,
     /// The ways.
     pub ways: &'static [Way],

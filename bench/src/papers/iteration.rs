@@ -1,5 +1,5 @@
-//! 001, "Sparse iteration space transformations": the schedules of its figures on a processor, beside those that
-//! Tamis chooses and libraries.
+//! 001, "Sparse iteration space transformations": its schedules for a processor, those that Tamis chooses, and
+//! libraries.
 
 use super::case::Entrant;
 use super::{Case, Cells, Columns, Exhibit, Files};

@@ -163,7 +163,7 @@ fn mark(paper: &Paper) -> String {
     format!("## {}: ", paper.number)
 }
 
-/// Writes the section of a paper into `RESULTS.md` in a folder, beside those that stand there, and its plots.
+/// Replaces the section of a paper in `RESULTS.md` of a folder, and its plots. Other sections stay.
 pub fn save(
     folder: &Path,
     paper: &Paper,
