@@ -129,19 +129,6 @@ fn a_word_comes_before_it_is_slow() {
     assert!(lenient.stderr.is_empty(), "{lenient:?}");
 }
 
-/// With `j` outermost every row of `A` would be searched for every column.
-#[test]
-fn schedules_of_far_more_steps_are_not_tuned() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
-    command.args(["run", "C(i,j) = A(i,j) * B(j,i)", "--tune", "--backend", "jit"]);
-    command.args(["-f", "A=csr", "-f", "B=csr", "-f", "C=csr", "-g", "A=2000x2000:5/row:1"]);
-    command.args(["-g", "B=2000x2000:5/row:2"]).env("TAMIS_CACHE_DIR", "off");
-    let output = command.output().expect("the command starts");
-    let text = String::from_utf8(output.stdout).expect("text");
-    assert!(text.contains("tuned:\n") && text.contains("mergeby("), "{text}");
-    assert!(!text.contains("reorder(j, i)"), "{text}");
-}
-
 /// All schedules of a program that never ends would be run before.
 #[test]
 fn a_word_comes_before_schedules_are_tuned() {
