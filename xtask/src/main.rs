@@ -4,6 +4,7 @@ mod mpi;
 mod python;
 mod tidy;
 
+use std::env::consts::EXE_SUFFIX;
 use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Instant;
@@ -152,13 +153,12 @@ fn packages() -> bool {
     command.status().is_ok_and(|s| s.success())
 }
 
-/// Runs a binary of the testing crate.
+/// Runs a binary of the testing crate, built with the features that tests have: what these built serves.
 fn testing(name: &str, rest: &[&str]) -> bool {
-    cargo(
-        &["run", "--quiet", "--profile", PROFILE, "-p", "tamis-testing", "--bin", name, "--"],
-        rest,
-        None,
-    )
+    let program = python::target().join(PROFILE).join(format!("{name}{EXE_SUFFIX}"));
+    let run = || Command::new(program).args(rest).status().is_ok_and(|s| s.success());
+    cargo(&["build", "--quiet", "--profile", PROFILE, "--workspace", "--bin", name], &[], None)
+        && run()
 }
 
 /// All tests, by nextest where it is installed.

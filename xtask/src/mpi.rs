@@ -55,8 +55,7 @@ pub fn test(profile: &str, args: &[&str]) -> bool {
         println!("mpi tests were skipped: there is no python3 of version 3.11 or later");
         return true;
     }
-    let build =
-        ["build", "--quiet", "--profile", profile, "-p", "tamis-dist", "--example", "ranks"];
+    let build = ["build", "--quiet", "--profile", profile, "--workspace", "--example", "ranks"];
     let built = Command::new("cargo").args(build).status().is_ok_and(|status| status.success());
     if !MPIS.iter().all(|mpi| prepare(&environment(mpi), &[mpi.package.to_owned()])) {
         println!(

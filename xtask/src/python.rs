@@ -90,7 +90,7 @@ fn requirements(project: &str) -> Vec<String> {
 
 /// Builds the native module and puts it beside the Python files.
 fn build(profile: &str, target: &Path, package: &Path) -> bool {
-    // With the features that tests of the workspace have, for which all libraries are there already.
+    // With the features that tests of the workspace have: what these built serves.
     let built = Command::new("cargo")
         .args(["build", "--quiet", "--profile", profile, "--workspace", "--lib"])
         .status();
