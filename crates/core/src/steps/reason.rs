@@ -10,7 +10,7 @@
 use super::count::Around;
 use super::sizes::Known;
 use crate::cin::simplify::Facts;
-use crate::cin::{Kernel, Program, Role, Tensor, print};
+use crate::cin::{Kernel, Program, Role, Stmt, Tensor, print};
 use crate::format::{Format, LevelSpec};
 use crate::level::COMPRESSED;
 use crate::notation::{self, Access, Expr};
@@ -23,6 +23,9 @@ use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
 /// An operand stores so few of the coordinates that it had better list them.
 const FEW: f64 = 0.125;
+
+/// Nobody reads a value of more operands and operators.
+const LONGEST: usize = 50;
 
 /// The way out of IEEE's quotients, which commands, Python and Rust ask for by the same word.
 const UNDIVIDED: &str = "without strict, zeros that are not stored are left undivided";
@@ -82,7 +85,8 @@ impl Blamed<'_> {
         let sparse: Vec<&Access> = reads.into_iter().filter(|a| self.is_sparse(a)).collect();
         let modes = &self.program().tensors[result].modes;
         let is_covered = modes.iter().all(|var| sparse.iter().any(|a| a.indices.contains(var)));
-        let left = self.facts().without(&self.kernel.body, &|a| self.is_sparse(a));
+        let left =
+            self.facts().without(&self.kernel.body, &|a| self.is_sparse(a) && !self.is_register(a));
         if !is_covered || modes.is_empty() || left.is_none() {
             return None;
         }
@@ -119,6 +123,10 @@ impl Blamed<'_> {
         }
     }
 
+    fn is_register(&self, access: &Access) -> bool {
+        matches!(self.program().tensors[access.tensor].role, Role::Register(_))
+    }
+
     fn is_few(&self, access: &Access, level: usize) -> bool {
         let var = self.program().level_vars(access.tensor, &access.indices)[level];
         self.known.children(access, level) <= FEW * self.known.coordinates(var)
@@ -126,10 +134,9 @@ impl Blamed<'_> {
 
     /// The value where operands have no entry is another at each element.
     fn valued(&self, absent: &dyn Fn(&Access) -> bool) -> Option<Reason> {
-        let either = |a: &Access| {
-            absent(a) || matches!(self.program().tensors[a.tensor].role, Role::Register(_))
-        };
-        let (culprit, without) = culprit(self.facts(), self.kernel, &either)?;
+        let either = |a: &Access| absent(a) || self.is_register(a);
+        let values = values(self.program(), &self.kernel.body);
+        let (culprit, without) = culprit(self.facts(), &values, &either)?;
         let of = culprit
             .accesses()
             .into_iter()
@@ -143,6 +150,10 @@ impl Blamed<'_> {
         let (culprit_text, entry) = (show(&culprit), print::access(self.program(), &of));
         let what = match &without {
             Expr::Literal(c) => format!("{c}, which is not the fill value of what is computed"),
+            // A reduction of constants.
+            without if without.free_vars().is_empty() && without.accesses().is_empty() => {
+                format!("`{}`, which depends on dimensions", show(without))
+            }
             without => format!("`{}`, which differs from element to element", show(without)),
         };
         let message = format!("where {name} has no entry, `{culprit_text}` is {what}");
@@ -159,12 +170,23 @@ impl Blamed<'_> {
             _ if divides => UNDIVIDED.to_owned(),
             _ => match self.least() {
                 Some(fill) => format!("for entries of {name} alone, store it with `fill: {fill}`"),
-                None => format!(
-                    "for values at entries of {name} alone, multiply by `({entry} != {fill})`"
-                ),
+                None => {
+                    let is_there = match self.reduced(&culprit, &of) {
+                        vars if vars.is_empty() => format!("({entry} != {fill})"),
+                        vars => format!("any({}, {entry} != {fill})", vars.join(", ")),
+                    };
+                    format!("for values at entries of {name} alone, multiply by `{is_there}`")
+                }
             },
         };
         Some(Reason { message, span: span(&culprit), help })
+    }
+
+    /// The variables of an operand that a value reduces over.
+    fn reduced(&self, value: &Expr, of: &Access) -> Vec<&str> {
+        let free = value.free_vars();
+        let bound = of.indices.iter().filter(|var| !free.contains(var));
+        bound.map(|&var| self.program().vars[var].as_str()).collect()
     }
 
     /// The identity of the minimum or maximum that values are reduced by.
@@ -286,19 +308,63 @@ impl Blamed<'_> {
     }
 }
 
-/// The smallest part of a kernel's values that is no constant where operands have no entry, and what it is there;
-/// of constants the value that reads such an operand.
+/// The values that a statement computes, in which a reduction stands for the register that it is kept in.
+fn values(program: &Program, s: &Stmt) -> Vec<Expr> {
+    match s {
+        Stmt::Assign { rhs, .. } => vec![rhs.clone()],
+        Stmt::Where { consumer, producer } => match reduction(program, producer) {
+            Some((register, value)) => values(program, &inlined(consumer, register, &value)),
+            None => [values(program, consumer), values(program, producer)].concat(),
+        },
+        other => other.children().into_iter().flat_map(|part| values(program, part)).collect(),
+    }
+}
+
+/// The register that a statement computes, and what it reduces, if that can be read.
+fn reduction(program: &Program, s: &Stmt) -> Option<(TensorId, Expr)> {
+    match s {
+        Stmt::Forall { var, body } => {
+            let (register, value) = reduction(program, body)?;
+            let Expr::Reduce { op, mut vars, body } = value else { return None };
+            vars.insert(0, *var);
+            Some((register, Expr::Reduce { op, vars, body }))
+        }
+        Stmt::Where { consumer, producer } => {
+            let (register, value) = reduction(program, producer)?;
+            reduction(program, &inlined(consumer, register, &value))
+        }
+        Stmt::Assign { lhs, op: Some(op), rhs } => {
+            let is_register = matches!(program.tensors[lhs.tensor].role, Role::Register(_));
+            let mut length = 0;
+            rhs.walk(&mut |_| length += 1);
+            let body = Box::new(rhs.clone());
+            (is_register && length <= LONGEST)
+                .then_some((lhs.tensor, Expr::Reduce { op: *op, vars: vec![], body }))
+        }
+        _ => None,
+    }
+}
+
+/// A statement that reads a value instead of the register.
+fn inlined(s: &Stmt, register: TensorId, value: &Expr) -> Stmt {
+    fn go(e: Expr, register: TensorId, value: &Expr) -> Expr {
+        match e {
+            Expr::Access(a) if a.tensor == register => value.clone(),
+            e => e.map_children(&mut |child| go(child, register, value)),
+        }
+    }
+    s.clone().map_exprs(&mut |e| go(e, register, value))
+}
+
+/// The smallest part of values that is no constant where operands have no entry, and what it is there; of constants
+/// the value that reads such an operand.
 fn culprit(
     facts: Facts<'_>,
-    kernel: &Kernel,
+    values: &[Expr],
     absent: &dyn Fn(&Access) -> bool,
 ) -> Option<(Expr, Expr)> {
-    let mut values: Vec<&Expr> = vec![];
-    kernel.body.for_each_assign(&mut |_, _, rhs| {
-        if rhs.accesses().into_iter().any(absent) {
-            values.push(rhs);
-        }
-    });
+    let reads = |e: &&Expr| e.accesses().into_iter().any(absent);
+    let values: Vec<&Expr> = values.iter().filter(reads).collect();
     let differs = |e: &&Expr| {
         e.accesses().into_iter().any(absent)
             && !matches!(facts.expr_without(e, absent), Expr::Literal(_))
