@@ -55,6 +55,9 @@ pub struct Meeting {
     pub level: usize,
     /// The tensor whose first level the coordinates are of; it has a position for each of them.
     pub met: TensorId,
+    /// Whether other coordinates of its rows are ones of the result, which may then have more entries than the tensor
+    /// that chooses.
+    pub grows: bool,
 }
 
 /// Why a kernel runs in one part.
@@ -310,6 +313,7 @@ impl<'p> Partitioner<'p> {
         accesses.retain(|access| !access.is_sliced());
         let (choose, chosen): (Vec<Access>, Vec<Access>) =
             accesses.into_iter().partition(|access| leads.contains(&access.tensor));
+        let modes = &self.planner.program.tensors[self.planner.kernel.result].modes;
         let mut meetings = vec![];
         for lead in &choose {
             for (level, (spec, var)) in self.planner.program.levels(lead).into_iter().enumerate() {
@@ -320,7 +324,11 @@ impl<'p> Partitioner<'p> {
                 };
                 let met = chosen.iter().filter(over).filter(|_| spec.has(Part::Crd));
                 let lead = lead.tensor;
-                meetings.extend(met.map(|access| Meeting { lead, level, met: access.tensor }));
+                meetings.extend(met.map(|access| {
+                    let others = access.indices.iter().filter(|v| **v != var);
+                    let grows = others.into_iter().any(|v| modes.contains(v));
+                    Meeting { lead, level, met: access.tensor, grows }
+                }));
             }
         }
         meetings

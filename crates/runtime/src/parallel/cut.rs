@@ -11,7 +11,7 @@ use crate::tensor::{Tensor, views};
 use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::plan::{CutBy, Join, Partition};
+use tamis_core::plan::{CutBy, Join, Meeting, Partition};
 use tamis_ir::ids::{Id, TensorId};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
@@ -55,7 +55,7 @@ pub(super) fn count(call: &Call<'_>, partition: &Partition, work: u128) -> u64 {
         // Each part clears what rows are gathered in.
         Join::Concatenate => {
             let least = call.grain.max(width(call, partition) / CLEARED);
-            work.saturating_mul(met(call, partition)) / least.max(1)
+            work.saturating_mul(met(call, &partition.meetings)) / least.max(1)
         }
         // Each part has a result of its own, which has to be written and read again, by one thread.
         Join::Combine(_) => {
@@ -98,8 +98,8 @@ pub(super) fn is_small(
 
 /// About how many elements of another operand each entry of the one that is cut meets, by some of its
 /// entries: those of the row that its coordinate chooses, as in products of matrices.
-pub(super) fn met(call: &Call<'_>, partition: &Partition) -> u64 {
-    let averages = partition.meetings.iter().filter_map(|meeting| {
+pub(super) fn met<'m>(call: &Call<'_>, meetings: impl IntoIterator<Item = &'m Meeting>) -> u64 {
+    let averages = meetings.into_iter().filter_map(|meeting| {
         let [lead, met] = [meeting.lead, meeting.met].map(|id| call.values[id.index()].as_deref());
         let lead = Lead::down_to(lead?, meeting.level);
         let met = met.filter(|tensor| !tensor.vals().is_empty())?;

@@ -154,7 +154,9 @@ fn runs_whole(call: &Call<'_>, partition: &Partition) -> bool {
             ReduceOp::Add | ReduceOp::Mul | ReduceOp::User(_) => false,
         },
         // A result that is far larger than the operands grows in parts that stay in cache.
-        Join::Concatenate => cut::met(call, partition) == 1,
+        Join::Concatenate => {
+            cut::met(call, partition.meetings.iter().filter(|meeting| meeting.grows)) == 1
+        }
         // Where no list is in the order of its making, there is one way to store these entries, but
         // for rows without elements.
         Join::Pack { op: None, .. } => {
