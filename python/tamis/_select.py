@@ -321,9 +321,11 @@ def _of_array(part: Any, sizes: tuple[int, ...], axis: int) -> list[np.ndarray[A
     elif part.dtype.kind in "iu" or not math.prod(part.shape):
         found: Any = part.to_numpy() if isinstance(part, _native.Tensor) else part
         found = found.astype(np.int64)
-        found = np.where(found < 0, found + sizes[0], found)
-        if found.size and not (0 <= found.min() and found.max() < sizes[0]):
-            raise _outside(part, axis, sizes[0])
+        if found.size:
+            least = found.min()
+            if not (-sizes[0] <= least and found.max() < sizes[0]):
+                raise _outside(part, axis, sizes[0])
+            found = found if least >= 0 else np.where(found < 0, found + sizes[0], found)
         return [found]
     reason = f"the key of axis {axis} is {part.dtype} of shape {part.shape}"
     way_out = "use integers, or as many truth values as the axes have elements"

@@ -103,17 +103,30 @@ pub(crate) fn numbers_of(pos: &Buffer, width: IndexWidth) -> Result<Buffer, Diag
 }
 
 fn numbers<P: Element + Into<i64>, I: Index>(pos: &[P]) -> Result<Buffer, Diagnostic> {
-    let count = pos.last().map_or(0, |&end| end.into().max(0));
+    let Some(&last) = pos.last() else { return Ok(Buffer::from_vec(Vec::<I>::new())) };
+    let count = last.into().max(0);
     let mut made = Vec::with_capacity(count.min(1 << 30) as usize);
-    for (line, pair) in pos.windows(2).enumerate() {
-        let (begin, end): (i64, i64) = (pair[0].into(), pair[1].into());
-        if begin != made.len() as i64 || end < begin {
+    for (block, ends) in pos[1..].chunks(EMPTY).enumerate() {
+        let begin: i64 = pos[block * EMPTY].into();
+        if begin != made.len() as i64 {
             return Err(broken());
         }
-        made.extend(std::iter::repeat_n(I::narrowed(line as u64), (end - begin) as usize));
+        // All bits at once, since most lines are empty where there are more of them than entries.
+        if ends.iter().fold(0, |bits, &end| bits | (end.into() ^ begin)) == 0 {
+            continue;
+        }
+        for (k, &end) in ends.iter().enumerate() {
+            let line = I::narrowed((block * EMPTY + k) as u64);
+            let count = end.into() - made.len() as i64;
+            let count = usize::try_from(count).map_err(|_| broken())?;
+            made.extend(std::iter::repeat_n(line, count));
+        }
     }
     Ok(Buffer::from_vec(made))
 }
+
+/// So many lines are skipped together if they have no entries.
+const EMPTY: usize = 16;
 
 /// The positions of the values at some coordinates, of which there is an array for each axis; -1 where nothing is
 /// stored. Nothing for formats in which positions are not found by level.
@@ -158,6 +171,9 @@ fn found(tensor: &tamis::Tensor, coords: &[Vec<u64>]) -> Vec<i64> {
     at
 }
 
+/// So many searches begin together.
+const SEARCHES: usize = 32;
+
 /// The positions of coordinates among the children of some positions, by binary search.
 fn search<P, C>(pos: &Buffer, crd: &Buffer, at: &mut [i64], coords: &[u64])
 where
@@ -166,10 +182,22 @@ where
 {
     let pos = pos.as_slice::<P>().unwrap_or_default();
     let crd = crd.as_slice::<C>().unwrap_or_default();
-    for (at, &c) in at.iter_mut().zip(coords).filter(|(at, _)| **at >= 0) {
-        let [begin, end] = [*at, *at + 1].map(|p| pos[p as usize].into() as usize);
-        let place = begin + crd[begin..end].partition_point(|&d| d.into() < c as i64);
-        let is_stored = place < end && crd[place].into() == c as i64;
-        *at = if is_stored { place as i64 } else { -1 };
+    let (mut begins, mut lengths) = ([0; SEARCHES], [0; SEARCHES]);
+    for (at, coords) in at.chunks_mut(SEARCHES).zip(coords.chunks(SEARCHES)) {
+        let mut touched = 0;
+        for (k, &parent) in at.iter().enumerate() {
+            let pair = usize::try_from(parent).ok().map(|p| [p, p + 1].map(|p| pos[p].into()));
+            let [begin, end] = pair.unwrap_or([0, 0]).map(|p| p as usize);
+            (begins[k], lengths[k]) = (begin, end - begin);
+            touched ^= crd.get(begin).map_or(0, |&c| c.into());
+        }
+        // Memory is waited for once for all, not in each search.
+        std::hint::black_box(touched);
+        for (k, (at, &c)) in at.iter_mut().zip(coords).enumerate() {
+            let children = &crd[begins[k]..][..lengths[k]];
+            let place = children.partition_point(|&d| d.into() < c as i64);
+            let is_stored = children.get(place).is_some_and(|&d| d.into() == c as i64);
+            *at = if is_stored { (begins[k] + place) as i64 } else { -1 };
+        }
     }
 }

@@ -22,6 +22,7 @@
 //! | `result` | tensors as arrays of NumPy and SciPy |
 //! | `convert` | other formats and other shapes |
 //! | `select` `listed` `lookup` | what keys select, by the arrays of a tensor: of rows, of lists; where coordinates are in a key |
+//! | `lines` | whole lines of compressed rows, by a list of their segments |
 //! | `stored` | operands as far as a compilation depends on them |
 //! | `slow` | a word before it is slow |
 //! | `effort` | which programs may take long, and are interruptible |
@@ -58,6 +59,7 @@
 //! | `_linalg` `_linalg_of_standard` | norms and products, NumPy's and the standard's |
 //! | `_arranging` | arrays of parts of others: blocks, rotations, elements put in and left out |
 //! | `_missing` | reductions that leave out NaN, weighted means |
+//! | `_cumulative` `_quantiles` `_statistics` | sums so far and orders; medians, quantiles; histograms, covariances |
 //! | `_functions` | NumPy's functions of tensors |
 //! | `_profile` `_explained` `_notebook` | what calls take, what programs become, both in notebooks |
 //! | `_pieces` | tensors in pieces that Dask's tasks make |
@@ -74,6 +76,7 @@ mod file;
 mod foreign;
 mod joined;
 mod kernel;
+mod lines;
 mod listed;
 mod lookup;
 mod memory;

@@ -109,11 +109,14 @@ pub(crate) fn mode(level: &LevelSpec) -> usize {
     level.map.modes()[0].index()
 }
 
+/// So many positions are looked at before those that are selected are listed.
+const BLOCK: usize = 1024;
+
 /// Positions of a level, in the order of the result.
-type Ranges = Vec<Range<usize>>;
+pub(crate) type Ranges = Vec<Range<usize>>;
 
 /// A level of the result.
-enum Level {
+pub(crate) enum Level {
     Dense,
     /// Where the children of each position end, from 0 on, and their coordinates.
     Listed(Vec<i64>, Buffer),
@@ -159,6 +162,9 @@ fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
     if listed::is_known(&tensor.storage().format) {
         return listed::arrays(tensor, picks);
     }
+    if let Some(found) = crate::lines::whole(tensor, picks) {
+        return found;
+    }
     let mut ranges: Ranges = vec![Range { start: 0, end: 1 }];
     let mut levels = vec![];
     for (spec, data) in tensor.storage().format.levels().iter().zip(tensor.levels()) {
@@ -188,7 +194,12 @@ fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
 }
 
 /// The result of its levels, without those of single coordinates at the top.
-fn put_together(tensor: &Tensor, picks: &[Pick], mut levels: Vec<Level>, vals: Buffer) -> Selected {
+pub(crate) fn put_together(
+    tensor: &Tensor,
+    picks: &[Pick],
+    mut levels: Vec<Level>,
+    vals: Buffer,
+) -> Selected {
     let mut specs = tensor.storage().format.levels().to_vec();
     let mut dims: Vec<u64> =
         tensor.dims().iter().zip(picks).map(|(&size, pick)| pick.len(size)).collect();
@@ -371,27 +382,21 @@ impl Children<'_> {
             Pick::List(list) => Some(Lookup::of(list, size, crd.len())),
             _ => None,
         };
+        if self.ordered && pick.ascends() {
+            return match &lookup {
+                Some(Lookup::Table(table)) => self.filtered::<C>(|at| {
+                    let place = table.get(crd[at].into() as usize);
+                    i64::from(place.copied().unwrap_or(0)) - 1
+                }),
+                _ => self.filtered::<C>(|at| {
+                    let mut found = -1;
+                    places(pick, lookup.as_ref(), crd[at].into(), |place| found = place as i64);
+                    found
+                }),
+            };
+        }
         let (mut ends, mut made, mut below) = (self.ends(), vec![], vec![]);
         let mut found: Vec<(u64, usize)> = vec![];
-        let ascends = self.ordered && pick.ascends();
-        if ascends {
-            let mut all_fit = true;
-            for segment in self.segments {
-                for at in segment {
-                    places(pick, lookup.as_ref(), crd[at].into(), |place| {
-                        let own = C::try_from(place as i64);
-                        all_fit &= own.is_ok();
-                        made.extend(own);
-                        append(&mut below, at..at + 1);
-                    });
-                }
-                ends.push(made.len() as i64);
-            }
-            if !all_fit {
-                return Err(broken());
-            }
-            return Ok((ends, Buffer::from_vec(made), below));
-        }
         let descends = self.ordered && self.unique && matches!(pick, Pick::Steps { .. });
         for segment in self.segments {
             found.clear();
@@ -414,6 +419,43 @@ impl Children<'_> {
         Ok((ends, Buffer::from_vec(made), below))
     }
 
+    /// Those to whose positions `place` gives a coordinate in the result, not a negative number; in their order.
+    /// Each is written, and counted if it is one of them: processors do not predict which are.
+    fn filtered<C>(self, place: impl Fn(usize) -> i64) -> Result<Picked, Diagnostic>
+    where
+        C: Element + TryFrom<i64>,
+    {
+        let (mut ends, mut made, mut below) = (self.ends(), vec![], vec![]);
+        let (mut coords, mut positions, mut count) = ([0i64; BLOCK], [0usize; BLOCK], 0);
+        let mut keep = |coords: &[i64], positions: &[usize]| -> Result<usize, Diagnostic> {
+            for (&c, &at) in coords.iter().zip(positions) {
+                made.push(coordinate::<C>(c)?);
+                append(&mut below, at..at + 1);
+            }
+            Ok(made.len())
+        };
+        let mut kept = 0;
+        for mut rest in self.segments {
+            while !rest.is_empty() {
+                if count == BLOCK {
+                    kept = keep(&coords, &positions)?;
+                    count = 0;
+                }
+                let stop = rest.end.min(rest.start + BLOCK - count);
+                for at in rest.start..stop {
+                    let c = place(at);
+                    coords[count % BLOCK] = c;
+                    positions[count % BLOCK] = at;
+                    count += usize::from(c >= 0);
+                }
+                rest.start = stop;
+            }
+            ends.push((kept + count) as i64);
+        }
+        keep(&coords[..count], &positions[..count])?;
+        Ok((ends, Buffer::from_vec(made), below))
+    }
+
     fn ends(&self) -> Vec<i64> {
         let mut ends = Vec::with_capacity(self.segments.len() + 1);
         ends.push(0);
@@ -425,7 +467,7 @@ fn coordinate<C: TryFrom<i64>>(c: i64) -> Result<C, Diagnostic> {
     C::try_from(c).map_err(|_| broken())
 }
 
-fn check(ranges: &Ranges, len: usize) -> Result<(), Diagnostic> {
+pub(crate) fn check(ranges: &Ranges, len: usize) -> Result<(), Diagnostic> {
     match ranges.iter().all(|range| range.end <= len) {
         true => Ok(()),
         false => Err(broken()),

@@ -1,0 +1,75 @@
+"""Keys of tensors that are larger than what is looked at together: NumPy's elements, in every format that finds
+them by its arrays."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import tamis
+from test_tensor import same
+
+FORMS = ["csr", "csc", "csr(nonordered)", "coo", "dcsr"]
+
+
+def matrix(rows, columns, density, seed, dtype="f8"):
+    rng = np.random.default_rng(seed)
+    made = sp.random_array((rows, columns), density=density, rng=rng, format="csr")
+    made.data = rng.integers(1, 100, made.nnz).astype(dtype)
+    return made
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_and_columns(form):
+    rng = np.random.default_rng(1)
+    for rows, columns, density in ((300, 40, 0.5), (7, 5000, 0.6), (5000, 7, 0.01), (1, 3000, 1.0), (0, 4, 0)):
+        made = matrix(rows, columns, density, 2)
+        t, x = tamis.asarray(made, format=form, copy=True), made.toarray()
+        many = rng.integers(0, rows, 2 * rows) if rows else np.zeros(0, dtype=int)
+        some = np.sort(rng.choice(columns, columns // 2, replace=False))
+        for key in (
+            np.s_[::-1],
+            np.s_[1::3],
+            np.s_[-2::-2],
+            (many,),
+            np.s_[:, some],
+            np.s_[:, some[::-1]],
+            np.s_[:, ::3],
+            np.s_[:, ::-1],
+            np.s_[::-1, some],
+            np.s_[many, 1:],
+            (slice(None), -1 - some),
+        ):
+            same(t[key], x[key])
+        same(np.flip(t), np.flip(x))
+        same(np.repeat(t, 2, axis=0), np.repeat(x, 2, axis=0))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_single_elements(wide):
+    made = matrix(400, 300, 0.2, 3)
+    if wide:
+        made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
+    rng = np.random.default_rng(4)
+    for count in (1, 31, 32, 33, 1000):
+        rows, columns = rng.integers(-400, 400, count), rng.integers(-300, 300, count)
+        for form in ("csr", "csc", "dcsr"):
+            t = tamis.asarray(made, format=form)
+            same(t[rows, columns], made.toarray()[rows, columns])
+
+
+def test_rows_of_which_most_are_empty():
+    for rows in (1, 15, 16, 17, 33, 1000):
+        for filled in ([0], [rows - 1], list(range(0, rows, 5))):
+            x = np.zeros((rows, 3))
+            x[filled, 1] = np.arange(1.0, len(filled) + 1)
+            t = tamis.asarray(x, format="csr")
+            same(np.array([c.tolist() for c in t.nonzero()]), np.array(x.nonzero()))
+            same(t.asformat("coo"), x)
+
+
+def test_arrays_that_are_no_matrix_are_refused():
+    made = matrix(50, 30, 0.3, 5)
+    t = tamis.asarray(made)
+    made.indptr[20] = 2**30
+    for use in (lambda: t[::-1], lambda: t[[3, 20]], lambda: t[:, [2, 5]], lambda: t[[20], [3]]):
+        with pytest.raises(tamis.TamisError):
+            use()
