@@ -73,3 +73,14 @@ def test_arrays_that_are_no_matrix_are_refused():
     for use in (lambda: t[::-1], lambda: t[[3, 20]], lambda: t[:, [2, 5]], lambda: t[[20], [3]]):
         with pytest.raises(tamis.TamisError):
             use()
+
+
+def test_distances_of_the_same_coordinates():
+    t = tamis.asarray(matrix(30, 20, 0.3, 6))
+    for dtype in ("f8", "f4", "i8", "c16"):
+        x = t.astype(dtype)
+        assert np.allclose(x, x) and not np.allclose(x, x * 2)
+        same(np.isclose(x, x + 0 * x), np.ones(x.shape, bool))
+        near = x._with_values((x.values * (1 + 1e-3)).astype(dtype), 0)
+        for rtol in (1e-2, 1e-4, 0):
+            same(np.isclose(x, near, rtol), np.isclose(x.to_numpy(), near.to_numpy(), rtol))
