@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arranging, _missing, array_api
+from . import _arranging, _cumulative, _missing, _quantiles, _statistics, array_api
 from ._einsum import einsum
 from ._elements import apply, is_like
 from ._errors import TamisError, TamisValueError
@@ -76,7 +76,7 @@ def _options(function: Any) -> frozenset[str]:
 _PLAIN = {bool, int, type(None), str}
 
 #: The parameters that are arrays, by NumPy's names, and those that are several.
-_ARRAYS = set("a a1 a2 A ar arr array b condition element m test_elements val values x".split())
+_ARRAYS = set("a a1 a2 A ar arr array b condition element m test_elements val values x y".split())
 _SEVERAL = {"arrays", "choices"}
 
 
@@ -340,6 +340,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.append: _append,
     np.argmax: _place(xp.argmax),
     np.argmin: _place(xp.argmin),
+    np.argsort: _cumulative.argsort,
     np.around: _round,
     np.array_equal: _array_equal,
     np.array_equiv: _array_equiv,
@@ -347,6 +348,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.atleast_2d: _at_least(2),
     np.atleast_3d: _at_least(3),
     np.average: _missing.average,
+    np.bincount: _statistics.bincount,
     np.block: _arranging.block,
     np.broadcast_arrays: lambda *arrays, subok=False: tuple(xp.broadcast_arrays(*arrays)),
     np.broadcast_to: lambda array, shape, subok=False: xp.broadcast_to(array, shape),
@@ -355,9 +357,13 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.compress: _compress,
     np.concatenate: _joined(xp.concat),
     np.copy: lambda a: a.copy(),
+    np.corrcoef: _statistics.corrcoef,
     np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
         a, axis=axis, keepdims=keepdims
     ),
+    np.cov: _statistics.cov,
+    np.cumprod: _cumulative.cumprod,
+    np.cumsum: _cumulative.cumsum,
     np.delete: _arranging.delete,
     np.diag: _arranging.diag,
     np.diagflat: lambda v, k=0: _arranging.diag(asarray(v).reshape(-1), k),
@@ -374,6 +380,8 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.fliplr: lambda m: xp.flip(m, axis=1),
     np.flipud: lambda m: xp.flip(m, axis=0),
     np.full_like: _full_like,
+    np.histogram: _statistics.histogram,
+    np.histogram_bin_edges: _statistics.histogram_bin_edges,
     np.imag: lambda val: apply(np.imag, val),
     np.inner: inner,
     np.insert: _arranging.insert,
@@ -393,19 +401,29 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.matrix_transpose: lambda x: xp.matrix_transpose(x),
     np.max: _method(np.max, "max"),
     np.mean: _method(np.mean, "mean"),
+    np.median: _quantiles.median,
     np.min: _method(np.min, "min"),
     np.moveaxis: lambda a, source, destination: xp.moveaxis(a, source, destination),
     np.nan_to_num: _nan_to_num,
+    np.nancumprod: _cumulative.nancumprod,
+    np.nancumsum: _cumulative.nancumsum,
     np.nanmax: _missing.nanmax,
     np.nanmean: _missing.nanmean,
+    np.nanmedian: _quantiles.nanmedian,
     np.nanmin: _missing.nanmin,
+    np.nanpercentile: _quantiles.nanpercentile,
     np.nanprod: _missing.nanprod,
+    np.nanquantile: _quantiles.nanquantile,
+    np.nanstd: _quantiles.nanstd,
     np.nansum: _missing.nansum,
+    np.nanvar: _quantiles.nanvar,
     np.ones_like: _like(1),
     np.outer: outer,
     np.pad: _arranging.pad,
+    np.percentile: _quantiles.percentile,
     np.prod: _method(np.prod, "prod"),
     np.ptp: _extent,
+    np.quantile: _quantiles.quantile,
     np.ravel: lambda a: a.reshape(-1),
     np.real: lambda val: apply(np.real, val),
     np.repeat: lambda a, repeats, axis=None: xp.repeat(a, repeats, axis=axis),
@@ -441,3 +459,5 @@ _OWN: dict[Any, Callable[..., Any]] = {
 if hasattr(np, "astype"):
     # Of NumPy 2.1.
     _OWN[np.astype] = lambda x, dtype, copy=True: x.astype(dtype, copy=copy)
+    _OWN[np.cumulative_prod] = _cumulative.cumulative_prod
+    _OWN[np.cumulative_sum] = _cumulative.cumulative_sum

@@ -67,6 +67,12 @@ class Methods:
         """Where the first of the least elements is, along an axis, or among all."""
         return numpy.argmin(self, axis=axis, out=out, keepdims=keepdims)
 
+    def argsort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Any:
+        """Where the least element is along an axis, the next, and so on, as an array of NumPy's."""
+        return numpy.argsort(self, axis, kind, order, stable=stable)
+
     def clip(self, min: Any = None, max: Any = None, out: None = None) -> Any:
         """The elements, those below ``min`` or above ``max`` replaced by these."""
         return numpy.clip(self, min, max, out=out)
@@ -80,6 +86,14 @@ class Methods:
         # As NumPy has it: the method gives truth values back, where the function makes numbers.
         made: Any = self
         return numpy.conjugate(self) if made.dtype.kind == "c" else self
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+        """The products of the elements up to each, along an axis, or of all."""
+        return numpy.cumprod(self, axis, dtype, out)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+        """The sums of the elements up to each, along an axis, or of all, as an array of NumPy's."""
+        return numpy.cumsum(self, axis, dtype, out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """The elements of a diagonal of two axes, along a last axis."""
