@@ -289,7 +289,7 @@ def test_functions_of_numpy(name):
 
 @pytest.mark.parametrize(
     "call",
-    [np.argsort, np.cumsum, np.linalg.inv, np.fft.fft, np.median, lambda x: np.linalg.norm(x, 2)],
+    [np.linalg.inv, np.fft.fft, lambda x: np.partition(x, 1), lambda x: np.linalg.norm(x, 2)],
 )
 def test_functions_that_need_every_element_are_refused(call):
     with pytest.raises(TypeError):
