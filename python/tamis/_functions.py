@@ -91,10 +91,10 @@ def _known(name: str, given: Any) -> Any:
 def _method(function: Any, name: str) -> Callable[..., Any]:
     """The method of a name, with the parameters of NumPy's function."""
     signature = inspect.signature(function)
+    others = list(signature.parameters)[1:]
 
-    def method(*arguments: Any, **options: Any) -> Any:
-        given = signature.bind(*arguments, **options).arguments
-        return getattr(given.pop("a"), name)(**given)
+    def method(a: Any, *arguments: Any, **options: Any) -> Any:
+        return getattr(a, name)(**dict(zip(others, arguments)), **options)
 
     method.__signature__ = signature  # type: ignore[attr-defined]
     return method
@@ -405,6 +405,8 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.min: _method(np.min, "min"),
     np.moveaxis: lambda a, source, destination: xp.moveaxis(a, source, destination),
     np.nan_to_num: _nan_to_num,
+    np.nanargmax: _missing.nanargmax,
+    np.nanargmin: _missing.nanargmin,
     np.nancumprod: _cumulative.nancumprod,
     np.nancumsum: _cumulative.nancumsum,
     np.nanmax: _missing.nanmax,

@@ -32,7 +32,9 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     """The norm of vectors along some axes, or of all elements."""
     tensor = asarray(x)
     if axis is None and ord == 2 and not keepdims and tensor.fill_value == 0:
-        return np.linalg.norm(compact(tensor).values)
+        values = compact(tensor).values
+        # What NumPy computes of such values, which looks at more before it does.
+        return np.sqrt(values.dot(values)) if values.dtype.char in "fd" else np.linalg.norm(values)
     sizes = _sizes(tensor)
     if ord in (np.inf, -np.inf):
         return (sizes.max if ord > 0 else sizes.min)(axis=axis, keepdims=keepdims)

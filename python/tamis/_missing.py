@@ -80,6 +80,24 @@ def nanmean(
     return mean if np.ndim(mean) else np.asarray(mean)[()]
 
 
+def nanargmax(a: Any, axis: Any = None, out: None = None, *, keepdims: Any = False) -> Any:
+    """Where the first of the greatest numbers is."""
+    return _place(np.argmax, -np.inf, a, axis, out, keepdims)
+
+
+def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: Any = False) -> Any:
+    """Where the first of the least numbers is."""
+    return _place(np.argmin, np.inf, a, axis, out, keepdims)
+
+
+def _place(search: Any, beyond: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    no_out(out)
+    if _is_float(a) and np.any(_count(a, axis, False) == 0):
+        raise refused("all elements are NaN, and none is the greatest or least", "leave these out")
+    kept = bool(keepdims) and keepdims is not np._NoValue
+    return search(without_nan(a, beyond), axis=axis, keepdims=kept)
+
+
 def _count(a: Any, axis: Any, keepdims: bool) -> Any:
     """How many elements are numbers."""
     missing = asarray(apply(np.isnan, a))

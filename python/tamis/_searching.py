@@ -14,7 +14,7 @@ from . import _expressions
 from ._elements import apply
 from ._expressions import axes_of
 from ._moves import refused
-from ._native import is_in_rows
+from ._native import is_in_rows, line_counts
 from ._operators import kept
 from ._reductions import Groups
 from ._tensor import Tensor, _of_entries, asarray
@@ -88,10 +88,12 @@ def _is_plain(x: Any) -> bool:
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements are not 0, over some axes, or over all."""
-    if isinstance(x, Tensor) and x.format == "csr" and not x.fill_value and not keepdims:
-        x.validate()
-        if axes_of(axis, 2) == (1,) and (x.values != 0).all():
-            return np.diff(x.levels[1]["pos"]).astype(np.int64)
+    axes = axes_of(axis, x.ndim)
+    if isinstance(x, Tensor) and len(axes) == 1 and x.ndim > 1 and not x.fill_value:
+        counts = line_counts(x, axes[0])
+        if counts is not None:
+            rest = [n for k, n in enumerate(x.shape) if k != axes[0]]
+            return kept(counts if len(rest) == 1 else counts.reshape(rest), x, axes, keepdims)
     tree = _expressions.reduction("sum", _expressions.elementwise("not_equal", x, 0), axis)
     tree.dtype = np.dtype(np.int64)
     return kept(_expressions.compute(tree), x, axis, keepdims)

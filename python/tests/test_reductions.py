@@ -265,3 +265,42 @@ def test_a_complex_zero_divides_as_numpys():
                 expected = where_stored(x, expected)
             for made in (x / found, tamis.compute(tamis.lazy(x) / found)):
                 same(made, expected, exact=False)
+
+
+@given(
+    st.sampled_from(DTYPES),
+    st.sampled_from(FORMATS),
+    st.sampled_from([0, 1, -1, (0, 1), None]),
+    st.booleans(),
+    seeds,
+)
+def test_counts_of_lines(dtype, format, axis, keepdims, seed):
+    made = array(seed, (4, 3), dtype)
+    found = tensor(made, format)
+    for x, y in ((found, made), (found * 0, made * 0), (found.T, made.T)):
+        same(np.count_nonzero(x, axis=axis, keepdims=keepdims), np.count_nonzero(y, axis=axis, keepdims=keepdims))
+    cube = array(seed, (2, 3, 4), dtype)
+    for form in ("csf", "dds", "dss"):
+        same(np.count_nonzero(tamis.asarray(cube, format=form), axis=2), np.count_nonzero(cube, axis=2))
+
+
+@given(
+    st.sampled_from(["f8", "f4", "i4", "c16"]),
+    st.sampled_from([0, 1, None]),
+    st.sampled_from([0, 2, np.nan]),
+    st.booleans(),
+    seeds,
+)
+def test_places_of_numbers(dtype, axis, fill, keepdims, seed):
+    made = array(seed, (4, 5), dtype, 0.6)
+    if made.dtype.kind != "i":
+        made[seed % 4, seed % 5] = np.nan
+    fill = 0 if made.dtype.kind == "i" else fill
+    made[made == 0] = fill
+    found = shifted(made, fill, "csr")
+    for search in (np.nanargmax, np.nanargmin):
+        if np.isnan(made).all(axis=axis).any():
+            with pytest.raises(ValueError, match="NaN"):
+                search(found, axis=axis)
+        else:
+            same(search(found, axis=axis, keepdims=keepdims), search(made, axis=axis, keepdims=keepdims))

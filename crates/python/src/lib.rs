@@ -29,6 +29,7 @@
 //! | `joined` | tensors one behind the other along an axis |
 //! | `reshape` | tensors whose entries are in the order of rows, as matrices of another shape |
 //! | `axes` | axes of one element more or less, and positions of coordinates |
+//! | `counted` | how many entries lines have |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
 //! | `file` | reading and writing |
 //! | `ranks` `tasks` | programs on ranks of MPI, and as tasks |
@@ -70,6 +71,7 @@ mod array;
 mod axes;
 mod borrowing;
 mod convert;
+mod counted;
 mod effort;
 mod failure;
 mod file;
@@ -115,6 +117,8 @@ mod _native {
     use crate::axes::{is_in_rows, lines, outer_axis, positions, reframed};
     #[pymodule_export]
     use crate::borrowing::{get_borrowing, set_borrowing};
+    #[pymodule_export]
+    use crate::counted::line_counts;
     #[pymodule_export]
     use crate::file::{read, write};
     #[pymodule_export]
