@@ -78,6 +78,7 @@ pub(crate) fn read_head(chunks: &mut Chunks, options: &ReadOptions) -> Parsed<He
     }
     if preamble.dims.is_none() {
         refuse_parti(&cursor)?;
+        refuse_dims(&cursor)?;
     }
     let at = cursor.at();
     let (bounds, pairs) = first_entry(cursor, &preamble, options)?;
@@ -215,11 +216,29 @@ fn refuse_parti(cursor: &Cursor) -> Parsed<()> {
     let Some(order) = order.filter(|order| (1..=MAX_ORDER).contains(order)) else { return Ok(()) };
     let dims = numbers_of_line(&mut lines, order).filter(|dims| dims.len() == order);
     let Some(dims) = dims else { return Ok(()) };
-    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-    let help =
-        format!("write the dimensions as a comment instead of both: # dims: {}", dims.join(" "));
+    let help = format!("write the dimensions as a comment instead of both: {}", comment(&dims));
     let message = "two lines of order and dimensions, as ParTI writes them, are not read";
     Err(start.flaw(FileErrorCode::Unsupported, message, help))
+}
+
+/// Refuses dimensions alone in a line, before entries of one field more.
+fn refuse_dims(cursor: &Cursor) -> Parsed<()> {
+    let mut lines = cursor.clone();
+    lines.next_entry(COMMENTS);
+    let start = lines.clone();
+    let Some(dims) = numbers_of_line(&mut lines, MAX_ORDER) else { return Ok(()) };
+    if !lines.next_entry(COMMENTS) || count_fields(&lines) != dims.len() + 1 {
+        return Ok(());
+    }
+    let help = format!("if these are dimensions, write them as a comment: {}", comment(&dims));
+    let message = "the first line has one field less than the next, as dimensions have";
+    Err(start.flaw(FileErrorCode::Ragged, message, help))
+}
+
+/// How a file says its dimensions.
+fn comment(dims: &[u64]) -> String {
+    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+    format!("# dims: {}", dims.join(" "))
 }
 
 /// The numbers of the next line if it holds nothing else and at most `most`; moves behind it.

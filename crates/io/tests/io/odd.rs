@@ -112,6 +112,16 @@ fn the_header_of_parti_is_told_apart() {
 }
 
 #[test]
+fn dimensions_without_a_comment_are_told_apart() {
+    for text in ["3 4 5\n1 1 2 0.5\n", "# c\n3 4\n\n1 1 0.5\n2 2 1\n", "7\n# c\n2 0.5\n"] {
+        let found = summary(read_frostt(text.as_bytes(), name()));
+        assert!(found.contains("one field less than the next"), "{found}");
+    }
+    let found = summary(read_frostt(b"3 4 5\n1 1 2 0.5\n", name()));
+    assert!(found.ends_with("# dims: 3 4 5"), "{found}");
+}
+
+#[test]
 fn dimensions_may_be_given_to_files_without() {
     let folder = Folder::new();
     let check = |text: &str, dims: &[Option<u64>], expect: &str| {
