@@ -39,6 +39,8 @@ def _type_of(name: str, x: Tensor, dtype: Any) -> np.dtype[Any]:
     """The type of results: integers below 64 bits become those of 64 unless a type is asked for."""
     given = dtype if dtype is not None else getattr(np, name)(np.zeros(1, dtype=x.dtype)).dtype
     made: np.dtype[Any] = np.dtype(given)
+    if made.kind in "iu" and not (np.isfinite(x.values).all() and np.isfinite(x.fill_value)):
+        raise refused(f"NaN and infinity are no values of {made}", "ask for a type of floats")
     return made
 
 
@@ -213,6 +215,9 @@ def _products(x: Tensor, at: int, made: np.dtype[Any]) -> Tensor | None:
     return _put(x, at, groups, number, places[kept], products)
 
 
+#: What NumPy calls the ways to sort.
+_KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
 #: So many elements are sorted at a time.
 _BLOCK = 1 << 20
 
@@ -222,6 +227,9 @@ def argsort(
 ) -> Any:
     """Where the least element is along an axis, the next, and so on; those that are equal in the order in
     which they are. NaN is behind all numbers."""
+    if order is not None or (kind is not None and stable is not None) or kind not in _KINDS:
+        reason = f"kind={kind!r}, order={order!r}, stable={stable!r} is no way to sort"
+        raise refused(reason, "leave all out: the order of what is equal is kept")
     x, at = _along(a, axis)
     size, rest = x.shape[at], [n for k, n in enumerate(x.shape) if k != at]
     lines = math.prod(rest)

@@ -184,7 +184,8 @@ def _isclose(
 ) -> Any:
     if np.ndim(rtol) or np.ndim(atol):
         return apply(lambda x, y, r, t: np.isclose(x, y, r, t, equal_nan), a, b, rtol, atol)
-    if _is_finite(a) and (a is b or _is_finite(b)):
+    is_usual = 0 <= rtol < np.inf and 0 <= atol < np.inf
+    if is_usual and _is_finite(a) and (a is b or _is_finite(b)):
         if is_like(a, b):
             return apply(lambda x, y: _near(x, y, rtol, atol), a, b)
         # What NumPy computes then, as one kernel.

@@ -93,7 +93,7 @@ def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: Any = Fal
 def _place(search: Any, beyond: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     no_out(out)
     if _is_float(a) and np.any(_count(a, axis, False) == 0):
-        raise refused("all elements are NaN, and none is the greatest or least", "leave these out")
+        raise refused("all elements, if any, are NaN: none is the greatest or least", "leave these out")
     kept = bool(keepdims) and keepdims is not np._NoValue
     return search(without_nan(a, beyond), axis=axis, keepdims=kept)
 

@@ -62,6 +62,14 @@ def _halved(at: Array) -> Array:
     return below + np.where(at == below, 0.5, 1.0)
 
 
+def _counted(x: Tensor, axes: tuple[int, ...]) -> int:
+    """How many elements there are along axes, if integers of 64 bits count them."""
+    size = math.prod(x.shape[k] for k in axes)
+    if size >= 2**63:
+        raise refused(f"{size} elements are more than a count reaches", "give an axis")
+    return size
+
+
 class Ranks:
     """The elements of each group in order: those that are stored, and the fill value as often as it is
     not stored. NaN is greater than any number."""
@@ -69,7 +77,7 @@ class Ranks:
     def __init__(self, x: Tensor, axes: tuple[int, ...]) -> None:
         tensor = x.canonical()
         coords, values = tensor.entries()
-        self.size = math.prod(tensor.shape[k] for k in axes)
+        self.size = _counted(tensor, axes)
         own, lengths, self.spread = _numbered(tensor, coords, axes, len(values))
         if len(lengths) < 2:
             self.values = np.sort(values)
@@ -263,7 +271,7 @@ def nanvar(
     tensor = x.canonical()
     axes = axes_of(axis, tensor.ndim)
     coords, stored = tensor.entries()
-    size = math.prod(tensor.shape[k] for k in axes)
+    size = _counted(tensor, axes)
     wide = np.dtype(np.complex128 if tensor.dtype.kind == "c" else np.float64)
     fill = wide.type(tensor.fill_value)
     own, lengths, spread = _numbered(tensor, coords, axes, len(stored))

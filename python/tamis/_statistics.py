@@ -6,6 +6,7 @@ cov(A)                 the products of rows less those of their means: a dense a
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -47,19 +48,20 @@ def _range(values: Array, fill: Array, absent: int, given: Any) -> Any:
     return ends
 
 
-def _bins(bins: Any) -> Any:
+def _binned(a: Any, bins: Any, range: Any) -> tuple[tuple[Array, Array, int], Any, Any]:
+    """What is stored, the number of bins or their edges, and between which numbers they are."""
     if isinstance(bins, str):
         reason = f"the rule {bins!r} looks at all elements to choose bins"
         raise unfit(reason, "give a number of bins, or their edges")
-    return bins.to_numpy() if isinstance(bins, Tensor) else bins
+    bins = bins.to_numpy() if isinstance(bins, Tensor) else bins
+    stored = _stored(a)
+    ends = _range(*stored, range) if np.ndim(bins) == 0 else range
+    return stored, bins, ends if ends is None else (ends[0], ends[1])
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None) -> Any:
     """How many elements are in each bin, and the edges of the bins."""
-    bins = _bins(bins)
-    values, fill, absent = _stored(a)
-    ends = _range(values, fill, absent, range) if np.ndim(bins) == 0 else range
-    ends = ends if ends is None else (ends[0], ends[1])
+    (values, fill, absent), bins, ends = _binned(a, bins, range)
     counts, edges = np.histogram(values, bins, ends)
     if absent:
         counts = counts + np.histogram(fill, bins, ends)[0] * absent
@@ -72,10 +74,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None) ->
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
     """The edges of the bins of a histogram."""
-    bins = _bins(bins)
-    values, fill, absent = _stored(a)
-    ends = _range(values, fill, absent, range) if np.ndim(bins) == 0 else range
-    ends = ends if ends is None else (ends[0], ends[1])
+    (values, _, _), bins, ends = _binned(a, bins, range)
     return np.histogram_bin_edges(values[:0], bins, ends)
 
 
@@ -111,7 +110,7 @@ def cov(
     dtype: Any = None,
 ) -> Any:
     """The covariances of rows, or of columns: a dense array, of as many rows and columns as there are."""
-    if ddof is not None and ddof != int(ddof):
+    if ddof is not None and not _is_whole(ddof):
         raise TamisValueError(
             "invalid-option", f"error[invalid-option]: ddof is {ddof}\n  = help: use an integer"
         )
@@ -119,16 +118,19 @@ def cov(
     if y is not None:
         # As NumPy has it: one row is one variable.
         parts.append(_variables(y, rowvar or np.ndim(y) < 2 or np.shape(y)[0] == 1))
-    # Arrays are joined beside one fill value.
-    alike = [parts[0], *(_of_fill(x, parts[0].fill_value) for x in parts[1:])]
+    common = np.result_type(*(x.dtype for x in parts), np.float64)
+    # Arrays are joined beside one fill value, which each of their types may not have.
+    fill = parts[0].fill_value
+    alike = [_of_fill(x.astype(common), fill) for x in parts]
     X = parts[0] if len(parts) == 1 else xp.concat(alike, axis=0)
     if X.ndim > 2:
         raise refused(f"{X.ndim} axes are those of no matrix", "give it two axes at most")
-    made = np.dtype(dtype or np.result_type(X.dtype, *(x.dtype for x in parts), np.float64))
+    made = np.dtype(dtype or common)
     check_memory("the covariances", 2.0 * made.itemsize * X.shape[0] ** 2)
     taken = (0 if bias else 1) if ddof is None else int(ddof)
     if not X.shape[0]:
         return np.array([]).reshape(0, 0)
+    fweights, aweights = (w.to_numpy() if isinstance(w, Tensor) else w for w in (fweights, aweights))
     weights = _weights(fweights, aweights, X.shape[1])
     found = _by_products(X, made, taken, weights, aweights)
     if found is None:
@@ -138,6 +140,10 @@ def cov(
         with np.errstate(all="ignore"):
             return np.cov(X.to_numpy(), ddof=taken, **how)
     return found.squeeze()
+
+
+def _is_whole(x: Any) -> bool:
+    return isinstance(x, Real) and float(x).is_integer()
 
 
 def _variables(x: Any, rowvar: bool) -> Tensor:
@@ -152,9 +158,15 @@ def _weights(fweights: Any, aweights: Any, count: int) -> Array | None:
     """How much each observation counts, if not all alike; NumPy says what it refuses."""
     if fweights is None and aweights is None:
         return None
-    np.cov(np.zeros((2, count)), fweights=fweights, aweights=aweights, ddof=0)
-    given = [np.asarray(w, dtype=np.float64) for w in (fweights, aweights) if w is not None]
-    made: Array = given[0] if len(given) == 1 else given[0] * given[1]
+    for given in (fweights, aweights):
+        if given is not None and np.shape(given) != (count,):
+            raise refused(
+                f"weights have the shape {np.shape(given)}, observations are {count}",
+                "give one weight for each observation",
+            )
+    np.cov(np.zeros((1, count)), fweights=fweights, aweights=aweights, ddof=0)
+    both = [np.asarray(w, dtype=np.float64) for w in (fweights, aweights) if w is not None]
+    made: Array = both[0] if len(both) == 1 else both[0] * both[1]
     return made
 
 
@@ -170,20 +182,24 @@ def _by_products(
     values = values - made.type(X.fill_value) if X.fill_value else values
     apart = stored._with_values(values, 0)
     pattern = stored._with_values(np.ones(len(values)), 0)
-    each = np.ones(X.shape[1]) if weights is None else weights
-    total = each.sum()
-    if (2 * _array(pattern @ each) > total).any():
+    total = float(X.shape[1]) if weights is None else weights.sum()
+    if (2 * _weighted_sums(pattern, weights) > total).any():
         return None
-    mean = _array(apart @ each.astype(made)) / total
+    mean = _weighted_sums(apart, weights) / total
     weighted = apart if weights is None else apart * weights
     products = _array(weighted @ apart.conj().T)
     divisor = total - taken
-    if aweights is not None and taken:
-        divisor = total - taken * (each * np.asarray(aweights, np.float64)).sum() / total
+    if aweights is not None and weights is not None and taken:
+        divisor = total - taken * (weights * np.asarray(aweights, np.float64)).sum() / total
     with np.errstate(all="ignore"):
         found = products - total * np.outer(mean, mean.conj())
         found = found / np.float64(max(divisor, 0.0))
     return found.astype(made) if np.isfinite(found).all() or not divisor > 0 else None
+
+
+def _weighted_sums(X: Tensor, weights: Array | None) -> Array:
+    """The sums of rows, of whose elements each counts so much."""
+    return _array(X.sum(axis=1) if weights is None else X @ weights.astype(X.dtype))
 
 
 def _array(x: Any) -> Array:

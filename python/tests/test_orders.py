@@ -277,3 +277,44 @@ def test_covariances_far_from_what_is_absent():
     near(lambda z: np.cov(z), x, [tensor(x, "csr"), filled(x, 0)])
     with pytest.raises(tamis.TamisError, match="integer"):
         np.cov(tensor(x, "csr"), ddof=0.5)
+
+
+def test_covariances_of_unlike_operands():
+    x = random((3, 6), "f8", 12)
+    t, w = tensor(x, "csr"), np.array([1, 2, 1, 3, 1, 1])
+    for weights in (w, tamis.asarray(w)):
+        np.testing.assert_allclose(np.cov(t, fweights=weights), np.cov(x, fweights=w))
+        np.testing.assert_allclose(np.cov(x, aweights=tamis.asarray(w)), np.cov(x, aweights=w))
+    half = tamis.coo([[0, 1], [0, 2]], [1.5, 2.0], shape=(2, 6), fill_value=0.5)
+    for other in (w, w > 1, w.astype(np.uint8), w * 1j):
+        np.testing.assert_allclose(np.cov(half, other), np.cov(half.to_numpy(), other))
+    with pytest.raises(tamis.TamisError, match="one weight for each"):
+        np.cov(t, fweights=[1, 2])
+    for ddof in (np.inf, np.nan, "a"):
+        with pytest.raises(tamis.TamisError, match="integer"):
+            np.cov(t, ddof=ddof)
+
+
+def test_many_columns_take_no_memory():
+    t = tamis.coo([[0, 1, 2], [0, 5, 2**40 - 1]], [1.0, 2.0, 3.0], shape=(3, 2**40))
+    np.testing.assert_allclose(np.diag(np.cov(t)), np.array([1, 4, 9]) / 2.0**40)
+    for name in ("median", "nanvar", "nanmedian"):
+        with pytest.raises(tamis.TamisError, match="give an axis"):
+            getattr(np, name)(tamis.coo([[0], [0]], [1.0], shape=(2**40, 2**40)))
+
+
+def test_what_orders_and_sums_refuse():
+    t = tensor(random((4, 5), "f8", 13), "csr")
+    for how in ({"kind": "foo"}, {"order": "foo"}, {"kind": "stable", "stable": True}):
+        with pytest.raises(tamis.TamisError, match="no way to sort"):
+            np.argsort(t, **how)
+    for name in ("cumsum", "cumprod"):
+        with pytest.raises(tamis.TamisError, match="type of floats"):
+            getattr(np, name)(tamis.asarray([1.0, np.nan]), dtype="i2")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("how", [{"rtol": np.inf}, {"rtol": np.nan}, {"atol": -1}, {"rtol": -1}])
+def test_odd_distances(how):
+    x = np.eye(3)
+    assert np.allclose(tensor(x, "csr"), tensor(x, "csr"), **how) == np.allclose(x, x, **how)
