@@ -393,6 +393,25 @@ def test_a_format_that_is_no_text_is_refused() -> None:
     assert isinstance(refusal.value, TypeError)
 
 
+@pytest.mark.parametrize("ask", ["tamis.set_num_threads(1)", "tamis.get_num_threads()"])
+def test_one_thread_is_the_one_that_calls(ask):
+    code = f"""
+import os, time
+os.environ.update(TAMIS_CC="off", TAMIS_NUM_THREADS="1")
+import numpy as np, scipy.sparse as sp, tamis
+{ask}
+a = sp.csr_array((np.ones(600000), np.arange(600000) % 300000, np.arange(0, 600001, 2)))
+x = np.ones(a.shape[1])
+run = lambda: (tamis.einsum("ij,j->i", a, x), tamis.evaluate("C(i,j) = A(i,j) + A(i,j)", A=a))
+run()
+all_threads, own = time.process_time(), time.thread_time()
+for _ in range(10):
+    run()
+print((time.thread_time() - own) / (time.process_time() - all_threads) > 0.8)
+"""
+    assert run(code, timeout=60).stdout.strip() == "True"
+
+
 def test_large_arrays_that_are_refused_are_given_back_by_their_thread():
     code = """
 import numpy as np, scipy.sparse as sp, tamis

@@ -291,9 +291,11 @@ impl Kernel {
     ) -> PyResult<(Results, Owner)> {
         let py = this.py();
         let Operands { named, owner, .. } = operands;
-        form.slow.warn(py, &form.kernel, &borrowed(&named))?;
+        let forecast = form.slow.warn(py, &form.kernel, &borrowed(&named))?;
         let Kernel { program, options, effort, .. } = this.get();
-        if !effort.is_long(program, &options.dims, &named) {
+        if !effort.is_long(program, &options.dims, &named)
+            || forecast.ends_soon(&form.kernel, &borrowed(&named))
+        {
             let elements = named.iter().map(|(_, tensor)| tensor.vals().len()).sum();
             let run = || on_threads(elements, || form.kernel.run(&borrowed(&named)));
             return Ok((detached(py, run)?, owner));

@@ -4,6 +4,7 @@ use crate::failure::{raised, refused};
 use crate::size::Size;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tamis::Code;
@@ -11,8 +12,17 @@ use tamis::Code;
 /// Set where the pool of all rayon users is not to serve, since a number of threads was asked for.
 static OWN: AtomicBool = AtomicBool::new(false);
 
+/// Set where that number is 1.
+static ONE: AtomicBool = AtomicBool::new(false);
+
 /// Set where it cannot, since the process was forked and has none of its threads.
 static FORKED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// The pool of one thread that is this one: what it works on is in its caches, and nobody is waited for. It
+    /// stays while the thread lives, so that only threads have one that asked for one thread.
+    static ALONE: OnceCell<ThreadPool> = const { OnceCell::new() };
+}
 
 /// Work on fewer elements runs in one part: it is done where it is asked for, which takes less than
 /// to have a thread of another pool do it.
@@ -31,10 +41,13 @@ pub(crate) fn on_threads<T: Send>(elements: usize, work: impl FnOnce() -> T + Se
     if !forked && (elements < SMALL || !OWN.load(Ordering::Relaxed)) {
         return work();
     }
-    match pool() {
-        Some(pool) => pool.install(work),
-        None => work(),
-    }
+    ALONE.with(|alone| match alone.get() {
+        Some(alone) if ONE.load(Ordering::Relaxed) => alone.install(work),
+        _ => match pool() {
+            Some(pool) => pool.install(work),
+            None => work(),
+        },
+    })
 }
 
 fn pool() -> Option<Arc<ThreadPool>> {
@@ -72,9 +85,20 @@ pub fn set_num_threads(py: Python<'_>, threads: Size) -> PyResult<()> {
         let message = format!("{threads} is not a number of threads");
         return Err(refused(py, Code::InvalidOption, message, "give a number from 1 to 4096"));
     };
+    if threads == 1 {
+        ALONE.with(|alone| {
+            let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+            if alone.get().is_none()
+                && let Ok(pool) = one.build()
+            {
+                let _ = alone.set(pool);
+            }
+        });
+    }
     py.detach(|| {
         let mut own = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         (own.threads, own.pool) = (Some(threads), None);
+        ONE.store(threads == 1, Ordering::Relaxed);
         OWN.store(true, Ordering::Relaxed);
     });
     Ok(())

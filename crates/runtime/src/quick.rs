@@ -99,13 +99,17 @@ fn segments_of<P: Index, C: Index>(
         (true, false) => segments_hold(rows, crd, range, |a, b| b < a),
         _ => segments_hold(rows, crd, range, |_, _| false),
     };
-    let blocks = pos.len().div_ceil(ROWS);
     let block = |k: usize| &pos[k * ROWS..pos.len().min((k + 1) * ROWS + 1)];
-    let all = match crd.len() >= LARGE {
-        true => (0..blocks).into_par_iter().all(|k| holds(block(k))),
-        false => (0..blocks).all(|k| holds(block(k))),
-    };
-    all.then_some(crd.len() as u64)
+    all(crd.len(), pos.len().div_ceil(ROWS), |k| holds(block(k))).then_some(crd.len() as u64)
+}
+
+/// Whether something holds of all parts of so many elements: on several threads where there are many. One thread
+/// is the one that asks, in whose cache they may be.
+fn all(elements: usize, parts: usize, holds: impl Fn(usize) -> bool + Sync + Send) -> bool {
+    match elements >= LARGE && rayon::current_num_threads() > 1 {
+        true => (0..parts).into_par_iter().all(holds),
+        false => (0..parts).all(holds),
+    }
 }
 
 /// So many segments are looked at together: short ones are still in the first cache when their ends
@@ -325,12 +329,7 @@ fn list_of<C: Index>(headers: &[Header], crds: &[&Buffer], unique: bool) -> Opti
         let part: Vec<&[C]> = crds.iter().map(|crd| &crd[part(k)]).collect();
         entries_hold(&part, &ranges, neighbours)
     };
-    let parts = len.div_ceil(PART);
-    let all = match len >= LARGE {
-        true => (0..parts).into_par_iter().all(holds),
-        false => (0..parts).all(holds),
-    };
-    all.then_some(())
+    all(len, len.div_ceil(PART), holds).then_some(())
 }
 
 /// What is promised of the coordinates of an entry and the next one, outermost first.
