@@ -1,5 +1,5 @@
-//! 001, "Sparse iteration space transformations": its schedules for a processor, those that Tamis chooses, and
-//! libraries.
+//! 001, "Sparse iteration space transformations": the paper's schedules for processors, beside those that Tamis
+//! chooses and beside libraries.
 
 use super::case::Entrant;
 use super::{Case, Cells, Columns, Exhibit, Files};

@@ -109,7 +109,7 @@ pub(crate) fn mode(level: &LevelSpec) -> usize {
     level.map.modes()[0].index()
 }
 
-/// So many positions are looked at before those that are selected are listed.
+/// Positions are selected in blocks of this size.
 const BLOCK: usize = 1024;
 
 /// Positions of a level, in the order of the result.
