@@ -72,12 +72,16 @@ pub fn binary(
     }
     let both = a.presence.max(b.presence);
     let number = computed(a.number, b.number);
-    // An infinity that is not stored may decide beside what is no number.
-    let left = |value: Value| op.annihilated_left(value.number.scalar());
-    let right = |value: Value| op.annihilated_right(value.number.scalar());
+    // An infinity that is not stored may decide beside what is no number, but for another constant.
+    let constant = |value: Value| match value.number {
+        Number { re, im: 0.0 } => Scalar::F64(re),
+        number => number.scalar(),
+    };
+    let left = |value: Value| op.annihilated_left(constant(value));
+    let right = |value: Value| op.annihilated_right(constant(value));
     let differs = |value: Value, by: Option<Scalar>| {
         let decides = value.presence < Presence::Stored && !value.number.is_finite();
-        decides && by.is_some_and(|c| !Number::of(c).is_same(number))
+        decides && both > Presence::Implicit && by.is_some_and(|c| !Number::of(c).is_same(number))
     };
     let presence = match decides(Presence::Either) {
         _ if both == Presence::Undefined || differs(a, left(a)) || differs(b, right(b)) => {
