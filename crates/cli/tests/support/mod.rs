@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::LazyLock;
 use tamis::temporary::Temporary;
 
 /// What the command does with some arguments, in the folder of the repository.
@@ -23,10 +22,11 @@ pub fn check(args: &[&str], status: i32, expected: &str) {
     assert!(text.contains(expected), "{args:?}: {text}");
 }
 
-/// A file of this name in a folder that goes with the test.
+/// A file of this name in a folder of the test that asks, which ends with it.
 pub fn scratch(name: &str) -> PathBuf {
-    static FOLDER: LazyLock<Temporary> = LazyLock::new(|| {
-        Temporary::folder(&std::env::temp_dir()).expect("a temporary folder can be made")
-    });
-    FOLDER.path().join(name)
+    thread_local! {
+        static FOLDER: Temporary =
+            Temporary::folder(&std::env::temp_dir()).expect("a temporary folder can be made");
+    }
+    FOLDER.with(|folder| folder.path().join(name))
 }
