@@ -40,6 +40,7 @@ use std::collections::BTreeSet;
 use vector::batch_functions::batch_functions;
 use vector::register_tile::register_tile;
 use vector::split_accumulators::split_accumulators;
+use vector::split_vectors::split_vectors;
 use vector::unroll_and_jam::unroll_and_jam;
 use vector::unroll_twice::unroll_twice;
 use vector::vectorize::vectorize;
@@ -75,7 +76,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 25] = [
+pub const PASSES: [(&str, Pass); 26] = [
     ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
@@ -97,6 +98,7 @@ pub const PASSES: [(&str, Pass); 25] = [
     ("prefetch", prefetch),
     ("unroll-and-jam", unroll_and_jam),
     ("unroll-twice", unroll_twice),
+    ("split-vectors", split_vectors),
     ("loads-first", loads_first),
     ("forward-stores", |f, _| forward_stores(f)),
     ("simplify", |f, _| simplify(f)),
