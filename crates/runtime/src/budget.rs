@@ -128,7 +128,8 @@ pub fn check(what: &str, bytes: f64, help: &str) -> Result<(), Diagnostic> {
 }
 
 /// The way out where a result is too large.
-pub const SMALLER_RESULT: &str = "store the result in a sparse format, or work on a smaller part";
+pub const SMALLER_RESULT: &str =
+    "store the entries of the result alone, as coo and dcsr do, or work on a smaller part";
 
 /// The way out where a tensor is too large as it is packed.
 pub(crate) const SMALLER_TENSOR: &str =
