@@ -125,7 +125,11 @@ def _spread(measure: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _extent(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
-    return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
+    most, least = a.max(axis, keepdims=keepdims), a.min(axis, keepdims=keepdims)
+    if isinstance(most, Tensor) != isinstance(least, Tensor):
+        # An infinity that is not stored would absorb one that is: their difference is NaN.
+        most, least = (x.to_numpy() if isinstance(x, Tensor) else x for x in (most, least))
+    return most - least
 
 
 def _trace(

@@ -108,6 +108,15 @@ def test_complex_numbers_have_an_order():
         same(call(found), call(made))
 
 
+def test_extents_beside_infinite_fill_values():
+    for fill in (np.inf, -np.inf):
+        for shape in ((3, 4), (4, 5, 7)):
+            for axis in range(len(shape)):
+                found = tamis.coo([[1]] * len(shape), [2.0], shape=shape, fill_value=fill)
+                with np.errstate(invalid="ignore"):
+                    same(np.ptp(found, axis=axis), np.ptp(found.to_numpy(), axis=axis))
+
+
 def test_sums_over_the_most_axes():
     found = tamis.coo([[0, 1]] * 64, [1.0, 2.0], shape=(2,) * 64)
     assert found.sum() == 3 and found.max() == 2 and found.min() == 0
