@@ -67,7 +67,7 @@ impl Translator<'_> {
                 let lanes = all.iter().map(|lane| self.scalar(lane)).collect::<Result<_, _>>()?;
                 self.join_lanes(lanes, self.function.type_of(e))?
             }
-            Expr::Sum(a) => vec![self.sum(a)?],
+            Expr::Reduce(op, a) => vec![self.reduced(*op, a)?],
             Expr::Len(array) => vec![self.len(*array)],
         })
     }
@@ -198,8 +198,8 @@ impl Translator<'_> {
         self.b.ins().fma(a, b, c)
     }
 
-    /// The sum of the lanes, halves first.
-    fn sum(&mut self, a: &Expr) -> Result<Value, Diagnostic> {
+    /// The lanes combined, halves first.
+    fn reduced(&mut self, op: BinaryOp, a: &Expr) -> Result<Value, Diagnostic> {
         if let Expr::Load { array, index, lanes: 8 } = a
             && self.function.arrays[*array].elem == DataType::Bool
         {
@@ -210,7 +210,8 @@ impl Translator<'_> {
         while parts.len() > 1 {
             let half = parts.len() / 2;
             let (low, high) = parts.split_at(half);
-            parts = low.iter().zip(high).map(|(&l, &h)| self.add(register, l, h)).collect();
+            let pairs = low.iter().zip(high).map(|(&l, &h)| self.combined(op, register, [l, h]));
+            parts = pairs.collect::<Result<_, _>>()?;
         }
         let vector = self.b.func.dfg.value_type(parts[0]);
         let mut lanes: Vec<Value> = (0..vector.lane_count())
@@ -222,15 +223,22 @@ impl Translator<'_> {
         while lanes.len() > 1 {
             let half = lanes.len() / 2;
             let (low, high) = lanes.split_at(half);
-            lanes = low.iter().zip(high).map(|(&l, &h)| self.add(register, l, h)).collect();
+            let pairs = low.iter().zip(high).map(|(&l, &h)| self.combined(op, register, [l, h]));
+            lanes = pairs.collect::<Result<_, _>>()?;
         }
         Ok(lanes[0])
     }
 
-    fn add(&mut self, register: Register, a: Value, b: Value) -> Value {
-        match register {
-            Register::F32 | Register::F64 => self.b.ins().fadd(a, b),
-            _ => self.b.ins().iadd(a, b),
+    /// Lanes, or vectors of them, combined.
+    fn combined(
+        &mut self,
+        op: BinaryOp,
+        register: Register,
+        [a, b]: [Value; 2],
+    ) -> Result<Value, Diagnostic> {
+        match register.is_float() {
+            true => self.binary_float(op, register, a, b),
+            false => Ok(self.b.ins().iadd(a, b)),
         }
     }
 

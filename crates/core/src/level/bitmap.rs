@@ -59,7 +59,7 @@ impl LevelFormat for Bitmap {
 
     fn pos_passed(&self, level: &LevelArrays, position: Expr) -> Option<Stretch> {
         let word = Expr::Load { array: level.mask(), index: Box::new(position), lanes: WORD };
-        let empty = eq(Expr::Sum(Box::new(word)), int(0));
+        let empty = eq(Expr::Reduce(BinaryOp::Add, Box::new(word)), int(0));
         Some(Stretch { positions: i64::from(WORD), empty })
     }
 

@@ -11,7 +11,7 @@ mod races;
 pub use loops::Loop;
 pub use memory::{Buffer, Counts, Fault};
 
-use crate::algebra::{BinaryOp, eval};
+use crate::algebra::eval;
 use crate::datatype::Scalar;
 use crate::ids::{Array, Id, Var};
 use crate::ir::flow::assigned;
@@ -348,12 +348,12 @@ impl<'f> Machine<'f> {
             }
             Expr::Fma(a, b, c) => fused(self.scalar(a)?, self.scalar(b)?, self.scalar(c)?),
             Expr::Convert(to, a) => Ok(self.scalar(a)?.convert(*to)),
-            Expr::Sum(a) => {
+            Expr::Reduce(op, a) => {
                 let mut lanes = self.lanes(a)?;
                 while lanes.len() > 1 {
                     let high = lanes.split_off(lanes.len() / 2);
                     for (low, high) in lanes.iter_mut().zip(high) {
-                        *low = eval::binary(BinaryOp::Add, *low, high);
+                        *low = eval::binary(*op, *low, high);
                     }
                 }
                 lanes.first().copied().ok_or_else(|| Fault::new("a vector of no lanes"))

@@ -12,7 +12,7 @@
 //! **Integers** are 64-bit, two's complement (`i64`) or without sign (`u64`), and wrap; `x / 0` and
 //! `x mod 0` are 0; `/` truncates toward zero, `mod` floors (the sign of the divisor).
 //! **Floats** are IEEE; nothing is reassociated or contracted: [`Expr::Fma`] is the only fused
-//! multiply-add, [`Expr::Sum`] says the order in which lanes are added. `min(a, b)` is
+//! multiply-add, [`Expr::Reduce`] says the order in which lanes are combined. `min(a, b)` is
 //! `select(a < b || a != a, a, b)` and `max(a, b)` is `select(a > b || a != a, a, b)`, so a NaN
 //! comes through. Comparisons with NaN are false but for `!=`. `square(x)` is `x * x`, `cube(x)`
 //! is `x * x * x`, float `mod` is the exact remainder with the sign of y, `heaviside(x, y)` is
@@ -302,8 +302,8 @@ pub enum Expr {
     Splat(Box<Expr>, u16),
     /// Scalars side by side, one in each lane: elements that do not follow each other.
     Lanes(Vec<Expr>),
-    /// The sum of the lanes, halves first: lane `k` plus lane `k + n/2`, then again.
-    Sum(Box<Expr>),
+    /// The lanes combined by `+`, min or max, halves first: lane `k` with lane `k + n/2`, then again.
+    Reduce(BinaryOp, Box<Expr>),
     /// The current length of an array in elements (of a result or local: what is reserved).
     Len(Array),
 }
@@ -328,7 +328,7 @@ impl Expr {
             Expr::Convert(to, a) => Expr::Convert(to, go(a)),
             Expr::Splat(a, lanes) => Expr::Splat(go(a), lanes),
             Expr::Lanes(all) => Expr::Lanes(all.into_iter().map(|e| *go(Box::new(e))).collect()),
-            Expr::Sum(a) => Expr::Sum(go(a)),
+            Expr::Reduce(op, a) => Expr::Reduce(op, go(a)),
         }
     }
 
@@ -340,7 +340,7 @@ impl Expr {
             | Expr::Unary(_, a)
             | Expr::Convert(_, a)
             | Expr::Splat(a, _)
-            | Expr::Sum(a) => f(a),
+            | Expr::Reduce(_, a) => f(a),
             Expr::Lanes(all) => all.iter().for_each(f),
             Expr::Binary(_, a, b) | Expr::AndThen(a, b) => {
                 f(a);
@@ -476,7 +476,7 @@ impl Function {
             Expr::Convert(to, a) => Type { register: *to, lanes: self.type_of(a).lanes },
             Expr::Splat(a, lanes) => Type { lanes: *lanes, ..self.type_of(a) },
             Expr::Lanes(all) => Type { lanes: all.len() as u16, ..self.type_of(&all[0]) },
-            Expr::Sum(a) => Type { lanes: 1, ..self.type_of(a) },
+            Expr::Reduce(_, a) => Type { lanes: 1, ..self.type_of(a) },
             Expr::Len(_) => Type::INDEX,
         }
     }

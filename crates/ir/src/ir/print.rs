@@ -197,7 +197,8 @@ fn written(function: &Function, e: &Expr) -> (String, u8) {
         Expr::Convert(to, a) => call(to.name(), &[a]),
         Expr::Splat(a, lanes) => (format!("splat({}, {lanes})", inner(a)), 9),
         Expr::Lanes(all) => call("lanes", &all.iter().collect::<Vec<_>>()),
-        Expr::Sum(a) => call("sum", &[a]),
+        Expr::Reduce(BinaryOp::Add, a) => call("sum", &[a]),
+        Expr::Reduce(op, a) => call(op.name(), &[a]),
         Expr::Len(array) => (format!("len({})", function.arrays[*array].name), 9),
     }
 }

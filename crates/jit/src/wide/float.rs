@@ -109,7 +109,7 @@ impl Lowering<'_> {
             }
             Expr::Fma(a, b, c) => self.fused([a, b, c], to)?,
             Expr::Convert(_, a) => self.converted(a, to)?,
-            Expr::Sum(a) => self.sum(a, to)?,
+            Expr::Reduce(op, a) => self.reduced(*op, a, to)?,
             Expr::Lanes(all) => self.lanes(all, to)?,
             Expr::Select(cond, yes, no) => self.choice(cond, [yes, no], to)?,
             _ => return None,
@@ -257,8 +257,9 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// The sum of the lanes, halves first.
-    fn sum(&mut self, a: &Expr, to: Value) -> Option<()> {
+    /// The lanes combined, halves first.
+    fn reduced(&mut self, op: BinaryOp, a: &Expr, to: Value) -> Option<()> {
+        let op = operation(op)?;
         let mut ty = self.function.type_of(a);
         let mut total = self.float(a)?;
         while ty.lanes > 1 {
@@ -266,7 +267,7 @@ impl Lowering<'_> {
             let (half, sum) = (self.fresh(ty), self.fresh(ty));
             self.code.push(Inst::Half { to: half, from: total });
             let b = Float::Value(half);
-            self.code.push(Inst::Float { op: FloatOp::Add, to: sum, a: total, b });
+            self.code.push(Inst::Float { op, to: sum, a: total, b });
             total = sum;
         }
         self.code.push(Inst::Move { to, from: total });

@@ -120,7 +120,10 @@ fn lanes_are_scalars_side_by_side() {
     for register in registers() {
         for lanes in LANES.into_iter().skip(1) {
             let sums = |x: Expr, y: Expr| {
-                let lane = |k| Expr::Sum(Box::new(if k % 3 == 0 { x.clone() } else { y.clone() }));
+                let lane = |k| {
+                    let of = if k % 3 == 0 { x.clone() } else { y.clone() };
+                    Expr::Reduce(BinaryOp::Add, Box::new(of))
+                };
                 Expr::Lanes((0..lanes).map(lane).collect())
             };
             run(register, lanes, &sums, register);
@@ -129,19 +132,20 @@ fn lanes_are_scalars_side_by_side() {
 }
 
 #[test]
-fn sums_add_halves_first() {
+fn halves_of_lanes_are_combined_first() {
     for register in registers() {
-        for lanes in LANES {
-            let sum = |x, y| {
-                let sum = Expr::Sum(Box::new(binary(BinaryOp::Add, x, y)));
-                Expr::Splat(Box::new(sum), lanes)
-            };
-            run(
-                register,
-                lanes,
-                if lanes == 1 { &|x, _| Expr::Sum(Box::new(x)) } else { &sum },
-                register,
-            );
+        for op in [BinaryOp::Add, BinaryOp::Min, BinaryOp::Max] {
+            if op != BinaryOp::Add && !register.is_float() {
+                continue;
+            }
+            for lanes in LANES {
+                let of_two = |x, y| {
+                    let one = Expr::Reduce(op, Box::new(binary(BinaryOp::Add, x, y)));
+                    Expr::Splat(Box::new(one), lanes)
+                };
+                let of_one = |x: Expr, _| Expr::Reduce(op, Box::new(x));
+                run(register, lanes, if lanes == 1 { &of_one } else { &of_two }, register);
+            }
         }
     }
 }

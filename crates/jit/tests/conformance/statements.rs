@@ -278,7 +278,8 @@ fn loads_stay_in_their_loops() {
         let near = Expr::Load { array: a, index: Box::new(mul(var(i), var(n))), lanes };
         let step = |value| assign(sum, binary(BinaryOp::Add, var(sum), value));
         let inner = for_loop(i, int(0), var(n), vec![step(far), step(near)]);
-        let whole = if lanes > 1 { Expr::Sum(Box::new(var(sum))) } else { var(sum) };
+        let whole =
+            if lanes > 1 { Expr::Reduce(BinaryOp::Add, Box::new(var(sum))) } else { var(sum) };
         let zero = Expr::Const(Scalar::F64(0.0));
         let zero = if lanes > 1 { Expr::Splat(Box::new(zero), lanes) } else { zero };
         let body = vec![assign(sum, zero), inner, store(out, var(j), whole)];

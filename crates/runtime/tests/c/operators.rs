@@ -221,8 +221,11 @@ impl Sheet {
         if self.lanes > 1 {
             let splat = Expr::Splat(scalar(self.b), self.lanes);
             self.record("splat", splat);
-            let total = Expr::Sum(self.a());
-            self.total(total);
+            self.combined("totals", BinaryOp::Add);
+            if self.register.is_float() {
+                self.combined("minima", BinaryOp::Min);
+                self.combined("maxima", BinaryOp::Max);
+            }
         }
         if self.lanes > 1 && self.register != Register::Bool {
             let lane = |k: u16| {
@@ -245,9 +248,10 @@ impl Sheet {
     }
 
     /// The sum of the lanes of every group.
-    fn total(&mut self, total: Expr) {
+    fn combined(&mut self, name: &str, op: BinaryOp) {
+        let total = Expr::Reduce(op, self.a());
         self.begin();
-        let out = self.case.output("totals", self.register.datatype(), 256);
+        let out = self.case.output(name, self.register.datatype(), 256);
         self.case.each(self.i, 256 - usize::from(self.lanes), 1, (out, 0), total);
     }
 

@@ -55,7 +55,7 @@ impl Expressions<'_> {
     }
 
     /// The sum of the lanes; eight bytes are added as one word.
-    fn sum(&self, a: &Expr) -> (String, u8) {
+    fn reduced(&self, op: BinaryOp, a: &Expr) -> (String, u8) {
         match a {
             Expr::Load { array, index, lanes: 8 }
                 if self.function.arrays[*array].elem == DataType::Bool =>
@@ -63,7 +63,11 @@ impl Expressions<'_> {
                 let (name, at) = (self.array(*array), self.expr(index));
                 (format!("tamis_count_of_eight(&{name}[{at}])"), ATOM)
             }
-            a => self.call("tamis_sum", &[a], self.function.type_of(a)),
+            a if op == BinaryOp::Add => self.call("tamis_sum", &[a], self.function.type_of(a)),
+            a => {
+                let name = format!("tamis_{}_of_lanes", op.name());
+                self.call(&name, &[a], self.function.type_of(a))
+            }
         }
     }
 
@@ -160,7 +164,7 @@ impl Expressions<'_> {
                 (format!("{lane} - ({}){{0}}", type_name(ty)), SUM)
             }
             Expr::Lanes(all) => self.lanes(all, self.function.type_of(e)),
-            Expr::Sum(a) => self.sum(a),
+            Expr::Reduce(op, a) => self.reduced(*op, a),
             Expr::Len(array) => (self.names.array(*array).len.clone(), ATOM),
         }
     }

@@ -1,8 +1,8 @@
 //! Operators that C has no sign for: calls of them, and helpers that exist once per type.
 //!
 //! ```text
-//! tamis_min_f64      x < y || x != x ? x : y
-//! tamis_min_f64x8    the same by masks
+//! tamis_min_f64      x where x < y or x is NaN, else y, by a mask
+//! tamis_min_f64x8    the same in every lane
 //! tamis_sin_f64x8    sin of each lane
 //! ```
 
@@ -111,6 +111,28 @@ const CHOOSE: [&str; 2] = [
 ",
 ];
 
+/// The lesser or the larger of two floats, the first if it is NaN: by a mask, for the same reason.
+fn extreme(register: Register, least: bool) -> String {
+    let sign = if least { '<' } else { '>' };
+    let (lane, bits) = match register {
+        Register::F32 => ("float", "int32_t"),
+        _ => ("double", "int64_t"),
+    };
+    format!(
+        "
+#if defined(__GNUC__) && !defined(__TINYC__)
+  typedef {lane} floats __attribute__((vector_size(16)));
+  typedef {bits} bits __attribute__((vector_size(16)));
+  floats a = {{x}}, b = {{y}};
+  bits m = (bits)((a {sign} b) | (a != a));
+  return ((floats)((m & (bits)a) | (~m & (bits)b)))[0];
+#else
+  return x {sign} y || x != x ? x : y;
+#endif
+"
+    )
+}
+
 fn choose(register: Register) -> &'static str {
     match register {
         Register::F32 => CHOOSE[0],
@@ -131,8 +153,9 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         "choose" => (CHOICE, choose(ty.register)),
         "min" if int => (TWO, "return x < y ? x : y;"),
         "max" if int => (TWO, "return x > y ? x : y;"),
-        "min" => (TWO, "return x < y || x != x ? x : y;"),
-        "max" => (TWO, "return x > y || x != x ? x : y;"),
+        "min" | "max" => {
+            return Some(parts(&type_name(ty), TWO, &extreme(ty.register, op == "min")));
+        }
         "not" => (ONE, "return x == 0;"),
         "abs" if unsigned => (ONE, "return x;"),
         "abs" if int => (ONE, "return x < 0 ? -x : x;"),
@@ -222,9 +245,9 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
             let body = comparison(op, ty);
             return Some((truth, TWO.replace("TYPE", &type_name(ty)), body));
         }
-        "sum" => {
+        "sum" | "min_of_lanes" | "max_of_lanes" => {
             let (own, lane) = (type_name(ty), c_type(ty.register).to_owned());
-            return Some((lane, format!("{own} x"), sum(ty)));
+            return Some((lane, format!("{own} x"), reduced(op, ty)));
         }
         _ if bool => return None,
         "min" | "max" => {
@@ -304,9 +327,15 @@ fn fused(ty: Type) -> String {
     }
 }
 
-/// The sum of the lanes, halves first.
-fn sum(ty: Type) -> String {
+/// The lanes combined, halves first.
+fn reduced(op: &str, ty: Type) -> String {
     let lanes = ty.lanes;
+    if op != "sum" {
+        let sign = if op == "min_of_lanes" { '<' } else { '>' };
+        return format!(
+            "for (int n = {lanes} / 2; n > 0; n /= 2)\n    for (int k = 0; k < n; k++) x[k] = x[k] {sign} x[k + n] || x[k] != x[k] ? x[k] : x[k + n];\n  return x[0];"
+        );
+    }
     if ty.register == Register::Bool {
         return format!(
             "int64_t r = 0; for (int k = 0; k < {lanes}; k++) r |= x[k]; return r != 0;"

@@ -82,7 +82,7 @@ impl RustWriter<'_> {
                 let all: Vec<String> = all.iter().map(|e| self.lane(e, "")).collect();
                 format!("[{}][{lane}]", all.join(", "))
             }
-            Expr::Sum(a) => self.sum(a),
+            Expr::Reduce(op, a) => self.reduced(*op, a),
             Expr::Len(array) => format!("({}.len() as i64)", self.array(*array)),
         }
     }
@@ -113,13 +113,14 @@ impl RustWriter<'_> {
         }
     }
 
-    /// The sum of the lanes, halves first.
-    fn sum(&self, a: &Expr) -> String {
+    /// The lanes combined, halves first.
+    fn reduced(&self, op: BinaryOp, a: &Expr) -> String {
         let ty = self.function.type_of(a);
         let vector = self.expr(a);
         match ty.register {
             Register::Bool => format!("{vector}.iter().any(|&x| x)"),
-            register => format!("sum_{}({vector})", register.name()),
+            register if op == BinaryOp::Add => format!("sum_{}({vector})", register.name()),
+            register => format!("{}_of_lanes_{}({vector})", op.name(), register.name()),
         }
     }
 }

@@ -53,7 +53,7 @@ const FLOATS: &[&str] = &["f32", "f64"];
 const INTEGERS: &[&str] = &["i64", "u64"];
 
 /// Helpers that exist once per type: the operator, its types, the text.
-const TYPED: [(&str, &[&str], &str); 20] = [
+const TYPED: [(&str, &[&str], &str); 22] = [
     (
         "min",
         FLOATS,
@@ -138,6 +138,32 @@ fn NAME<const N: usize>(mut x: [TYPE; N]) -> TYPE {
     let mut n = N / 2;
     while n > 0 {
         (0..n).for_each(|k| x[k] += x[k + n]);
+        n /= 2;
+    }
+    x[0]
+}",
+    ),
+    (
+        "min_of_lanes",
+        FLOATS,
+        "/// The least of lanes, halves first.
+fn NAME<const N: usize>(mut x: [TYPE; N]) -> TYPE {
+    let mut n = N / 2;
+    while n > 0 {
+        (0..n).for_each(|k| x[k] = if x[k] < x[k + n] || x[k].is_nan() { x[k] } else { x[k + n] });
+        n /= 2;
+    }
+    x[0]
+}",
+    ),
+    (
+        "max_of_lanes",
+        FLOATS,
+        "/// The largest of lanes, halves first.
+fn NAME<const N: usize>(mut x: [TYPE; N]) -> TYPE {
+    let mut n = N / 2;
+    while n > 0 {
+        (0..n).for_each(|k| x[k] = if x[k] > x[k + n] || x[k].is_nan() { x[k] } else { x[k + n] });
         n /= 2;
     }
     x[0]

@@ -156,7 +156,9 @@ fn function(name: &str, args: Vec<Expr>) -> Option<Expr> {
     let e = match (args.next()?, args.next(), args.next()) {
         (a, None, None) => match Register::parse(name) {
             Some(to) => Expr::Convert(to, a),
-            None if name == "sum" => Expr::Sum(a),
+            None if name == "sum" => Expr::Reduce(BinaryOp::Add, a),
+            None if name == "min" => Expr::Reduce(BinaryOp::Min, a),
+            None if name == "max" => Expr::Reduce(BinaryOp::Max, a),
             None => Expr::Unary(
                 UnaryOp::ALL.into_iter().find(|op| op.name() == name && !op.is_of_parts())?,
                 a,

@@ -171,13 +171,26 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
             Type { lanes: *lanes, ..ty }
         }
         Expr::Lanes(all) => side_by_side(function, e, all)?,
-        Expr::Sum(a) => {
-            let ty = operand(a)?;
-            let numbers = ty.lanes > 1 && ty.register != Register::Bool;
-            check(numbers, "types", || refused(a, ty, "sum"))?;
-            Type::scalar(ty.register)
-        }
+        Expr::Reduce(op, a) => of_lanes(*op, a, operand(a)?, &refused)?,
     })
+}
+
+/// The type of lanes of this type combined by an operator.
+fn of_lanes(
+    op: BinaryOp,
+    a: &Expr,
+    ty: Type,
+    refused: &dyn Fn(&Expr, Type, &str) -> String,
+) -> Result<Type, Broken> {
+    let (name, combines) = match op {
+        BinaryOp::Add => ("sum", ty.register != Register::Bool),
+        op => {
+            let is_extreme = matches!(op, BinaryOp::Min | BinaryOp::Max);
+            (op.name(), is_extreme && ty.register.is_float())
+        }
+    };
+    check(combines && ty.lanes > 1, "types", || refused(a, ty, name))?;
+    Ok(Type::scalar(ty.register))
 }
 
 /// The type of an expression with these lanes.

@@ -1,4 +1,4 @@
-//! Sums in the innermost loop are split over several accumulators, since one would wait for itself.
+//! Sums in the innermost loop are split over several accumulators, since one would wait for itself; so are minima and maxima.
 //!
 //! ```text
 //! for p in lo..hi { s = fma(A[p], x[crd[p]], s) }
@@ -75,6 +75,8 @@ pub(in crate::transform) struct Sum {
     pub(in crate::transform) lo: Expr,
     pub(in crate::transform) hi: Expr,
     pub(in crate::transform) total: Var,
+    /// How values are combined with the total: `+`, min or max.
+    pub(in crate::transform) op: BinaryOp,
     pub(in crate::transform) value: Expr,
     pub(in crate::transform) body: Vec<Stmt>,
     pub(in crate::transform) left: Left,
@@ -125,13 +127,9 @@ fn split_loop(
     }
     let register = function.vars[total].ty.register;
     let float = register.is_float();
-    let sums = match &value {
-        Expr::Fma(a, b, c) => **c == Expr::Var(total) && !mentions(a, total) && !mentions(b, total),
-        Expr::Binary(BinaryOp::Add, a, b) => **a == Expr::Var(total) && !mentions(b, total),
-        _ => false,
-    };
+    let op = combining(&value, total)?;
     let own = names.contains(&total) || *var == total;
-    if !float || !sums || own || !stays(function, &value) {
+    if !float || own || !stays(function, &value) {
         return None;
     }
     let runs_by_lanes = function.vars.iter().any(|v| v.by_lanes);
@@ -141,7 +139,7 @@ fn split_loop(
     let names = if target.hoists { Names::None } else { Names::Before };
     let held = if is_held { Held::Lanes(names) } else { Held::Scalars };
     let (lo, hi, body) = (lo.clone(), hi.clone(), body.clone());
-    let sum = Sum { var: *var, lo, hi, total, value, body, left, held };
+    let sum = Sum { var: *var, lo, hi, total, op, value, body, left, held };
     let (lanes, vectors) = shape(function, &sum)?;
     let (factor, value) = sum.apart();
     let wide = match target.gpu {
@@ -164,9 +162,21 @@ fn split_loop(
             sum.over_vectors(function, (factor, value), vectors, lanes)
         }
         // Loops around that are to be vectorised are not to ask anything.
-        None if is_plain => sum.over_scalars(function),
+        None if is_plain || op != BinaryOp::Add => sum.over_scalars(function),
         None => short_sums::summed(function, questions, sum),
     })
+}
+
+/// How a value is combined with the total, which it has nowhere else.
+fn combining(value: &Expr, total: Var) -> Option<BinaryOp> {
+    let (op, total_first, others) = match value {
+        Expr::Fma(a, b, c) => (BinaryOp::Add, **c == Expr::Var(total), vec![a, b]),
+        Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Min | BinaryOp::Max), a, b) => {
+            (*op, **a == Expr::Var(total), vec![b])
+        }
+        _ => return None,
+    };
+    (total_first && !others.into_iter().any(|e| mentions(e, total))).then_some(op)
 }
 
 /// How many lanes vectors have, and how many of them there are: where a schedule asks for lanes, no more than a loop
@@ -328,8 +338,13 @@ impl Sum {
         is_wanted.then(gathered).flatten()
     }
 
-    fn zero(&self, function: &Function) -> Expr {
-        Expr::Const(Scalar::I64(0).convert(function.vars[self.total].ty.register))
+    /// What accumulators begin with: the total of which there is a least or a largest, again.
+    fn start(&self, ty: Type) -> Expr {
+        let start = match self.op {
+            BinaryOp::Add => Expr::Const(Scalar::I64(0).convert(ty.register)),
+            _ => Expr::Var(self.total),
+        };
+        if ty.lanes > 1 { splat(start, ty.lanes) } else { start }
     }
 
     /// The loop with `ways` accumulators of `lanes` lanes, and the rest of it.
@@ -343,8 +358,7 @@ impl Sum {
         let gathered = if lanes == 1 { self.in_lanes(function, ways) } else { None };
         let (accumulators, wide) = if gathered.is_some() { (1, ways) } else { (ways, lanes) };
         let ty = Type { lanes: wide as u16, ..function.vars[self.total].ty };
-        let zero = self.zero(function);
-        let zero = if wide > 1 { splat(zero, wide) } else { zero };
+        let start = self.start(ty);
         let [base, name] = [self.total, self.var].map(|v| function.vars[v].name.clone());
         let parts: Vec<Var> =
             (0..accumulators).map(|k| fresh(function, &format!("{base}{k}"), ty)).collect();
@@ -354,7 +368,7 @@ impl Sum {
         let count = binary(BinaryOp::Sub, Expr::Var(end), Expr::Var(begin));
         let whole = mul(binary(BinaryOp::Div, count.clone(), int(stride)), int(stride));
         let mut stmts = vec![assign(mid, add(Expr::Var(begin), whole))];
-        stmts.extend(parts.iter().map(|&part| assign(part, zero.clone())));
+        stmts.extend(parts.iter().map(|&part| assign(part, start.clone())));
         let mut names = vec![];
         let values = self.named(function, value, (ways, lanes), &mut names);
         let one_by_one = self.one_by_one(&names, &values, (begin, mid));
@@ -362,18 +376,14 @@ impl Sum {
             Some(value) => (vec![], vec![value]),
             None => (names, values),
         };
-        body.extend(
-            parts
-                .iter()
-                .zip(values)
-                .map(|(&part, value)| assign(part, replace(value, self.total, &Expr::Var(part)))),
-        );
+        let one = |part, value| assign(part, replace(value, self.total, &Expr::Var(part)));
+        body.extend(parts.iter().zip(values).map(|(&part, value)| one(part, value)));
         let (lo, hi) = (Expr::Var(begin), Expr::Var(mid));
         stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
-        let joined = halves_added(parts);
-        let joined = if ty.lanes > 1 { Expr::Sum(Box::new(joined)) } else { joined };
+        let joined = halves_combined(self.op, parts);
+        let joined = if ty.lanes > 1 { Expr::Reduce(self.op, Box::new(joined)) } else { joined };
         let are_some = lt(Expr::Var(begin), Expr::Var(mid));
-        let total = with_terms(Expr::Var(self.total), factor, joined, are_some);
+        let total = with_terms((self.op, Expr::Var(self.total)), factor, joined, are_some);
         stmts.push(assign(self.total, total));
         let are_chosen = lanes == 1 && self.left == Left::Selects && self.is_cheap();
         if are_chosen {
@@ -381,7 +391,12 @@ impl Sum {
         }
         let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
         let mut rest = vec![Stmt::For { var: self.var, lo, hi, step: 1, body: self.body }];
-        if lanes == 1 {
+        if lanes > 1 && self.op != BinaryOp::Add {
+            // What is too short for vectors is not to wait for their lanes; a sum of none is cheap.
+            let cond = binary(BinaryOp::Ge, count, int(stride));
+            let otherwise = vec![assign(mid, Expr::Var(begin))];
+            stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
+        } else if lanes == 1 {
             let all = lt(add(Expr::Var(begin), int(ways - 1)), Expr::Var(end));
             let mut otherwise = vec![assign(mid, Expr::Var(begin)), when(all, one_by_one)];
             if are_chosen {
@@ -394,10 +409,15 @@ impl Sum {
     }
 }
 
-/// A total with the sum of terms, times what they have in common; without terms it stays as it is, whatever
-/// they would be multiplied by.
-fn with_terms(total: Expr, factor: Option<Expr>, terms: Expr, are_some: Expr) -> Expr {
-    let Some(factor) = factor else { return add(total, terms) };
+/// A total with the sum of terms, times what they have in common, or with the least or the largest of them; without
+/// terms it stays as it is, whatever they would be multiplied by.
+fn with_terms(
+    (op, total): (BinaryOp, Expr),
+    factor: Option<Expr>,
+    terms: Expr,
+    are_some: Expr,
+) -> Expr {
+    let Some(factor) = factor else { return binary(op, total, terms) };
     let scaled = Expr::Fma(Box::new(factor), Box::new(terms), Box::new(total.clone()));
     Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total))
 }
@@ -416,8 +436,8 @@ fn stays(function: &Function, e: &Expr) -> bool {
     stays
 }
 
-fn splat(e: Expr, lanes: i64) -> Expr {
-    Expr::Splat(Box::new(e), lanes as u16)
+fn splat(e: Expr, lanes: u16) -> Expr {
+    Expr::Splat(Box::new(e), lanes)
 }
 
 /// The factors of a product.
@@ -431,13 +451,13 @@ fn factors(e: &Expr, found: &mut Vec<Expr>) {
     }
 }
 
-/// The sum of variables, halves first.
-fn halves_added(parts: Vec<Var>) -> Expr {
+/// Variables combined, halves first.
+fn halves_combined(op: BinaryOp, parts: Vec<Var>) -> Expr {
     let mut joined: Vec<Expr> = parts.into_iter().map(Expr::Var).collect();
     while joined.len() > 1 {
         let high = joined.split_off(joined.len() / 2);
         let pairs = joined.into_iter().zip(high);
-        joined = pairs.map(|(a, b)| binary(BinaryOp::Add, a, b)).collect();
+        joined = pairs.map(|(a, b)| binary(op, a, b)).collect();
     }
     joined.swap_remove(0)
 }

@@ -11,7 +11,6 @@
 //! What is computed with one another is split alike, by the widest type: a vector of 32-bit floats that is converted to
 //! doubles has as many lanes as those. Every value keeps its bits.
 
-use crate::algebra::BinaryOp;
 use crate::datatype::Register;
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int};
@@ -165,15 +164,18 @@ impl Splitting<'_> {
 
     /// A value that fits, of operands that may not.
     fn whole(&mut self, e: Expr) -> Expr {
-        let Expr::Sum(value) = &e else { return e.map_children(&mut |e| self.whole(e)) };
+        let Expr::Reduce(op, value) = &e else { return e.map_children(&mut |e| self.whole(e)) };
+        let op = *op;
         let mut parts: Vec<Expr> = (0..self.count(value)).map(|k| self.part(value, k)).collect();
-        // Halves first, as lanes are added.
+        // Halves first, as lanes are combined.
         while parts.len() > 1 {
             let upper = parts.split_off(parts.len() / 2);
             let pairs = parts.into_iter().zip(upper);
-            parts = pairs.map(|(a, b)| binary(BinaryOp::Add, a, b)).collect();
+            parts = pairs.map(|(a, b)| binary(op, a, b)).collect();
         }
-        parts.pop().map_or(e, |sum| if self.fit > 1 { Expr::Sum(Box::new(sum)) } else { sum })
+        parts
+            .pop()
+            .map_or(e, |sum| if self.fit > 1 { Expr::Reduce(op, Box::new(sum)) } else { sum })
     }
 }
 
