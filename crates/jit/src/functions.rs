@@ -1,4 +1,4 @@
-//! Functions of mathematics of eight numbers in memory, compiled for each processor level: what
+//! Functions of mathematics of a vector of numbers in memory, compiled for each processor level: what
 //! [`tamis_ir::algebra`] gives for each number alone, by the same operations.
 
 use crate::stmt::Translator;
@@ -10,13 +10,10 @@ use tamis_ir::ids::Array;
 use tamis_ir::ir::Expr;
 use tamis_runtime::processor::Level;
 
-/// How many numbers a function takes.
-const LANES: usize = 8;
-
-/// The functions of a level: of doubles and of floats.
+/// The functions of a level: of doubles and of floats, each of 2, 4 and 8.
 struct Functions {
-    exp: [usize; 2],
-    log: [usize; 2],
+    exp: [[usize; 3]; 2],
+    log: [[usize; 3]; 2],
 }
 
 impl Translator<'_> {
@@ -29,8 +26,9 @@ impl Translator<'_> {
     ) -> Result<bool, Diagnostic> {
         let Expr::Unary(op, argument) = value else { return Ok(false) };
         let (ty, elem) = (self.function.type_of(argument), self.function.arrays[array].elem);
-        let fits = usize::from(ty.lanes) == LANES && ty.register.datatype() == elem;
-        let Some(f) = of_lanes(*op, elem, self.level).filter(|_| fits) else { return Ok(false) };
+        let fits = ty.register.datatype() == elem;
+        let f = of_lanes(*op, (elem, ty.lanes), self.level).filter(|_| fits);
+        let Some(f) = f else { return Ok(false) };
         let is_there = matches!(&**argument, Expr::Load { array: from, index: at, .. }
             if *from == array && **at == *index);
         if !is_there {
@@ -44,19 +42,20 @@ impl Translator<'_> {
     }
 }
 
-/// The address of a function of lanes, if there is one.
-fn of_lanes(op: UnaryOp, elem: DataType, level: Level) -> Option<usize> {
+/// The address of a function of so many elements, if there is one.
+fn of_lanes(op: UnaryOp, (elem, lanes): (DataType, u16), level: Level) -> Option<usize> {
     let functions = of_level(level);
     let [double, single] = match op {
         UnaryOp::Exp => functions.exp,
         UnaryOp::Log => functions.log,
         _ => return None,
     };
-    match elem {
-        DataType::F64 => Some(double),
-        DataType::F32 => Some(single),
-        _ => None,
-    }
+    let functions = match elem {
+        DataType::F64 => double,
+        DataType::F32 => single,
+        _ => return None,
+    };
+    [2, 4, 8].into_iter().zip(functions).find(|(n, _)| *n == lanes).map(|(_, f)| f)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -82,14 +81,21 @@ macro_rules! functions {
             functions!(@each single_exp, f32, exp $(, #[$features])?);
             functions!(@each single_log, f32, log $(, #[$features])?);
             Functions {
-                exp: [double_exp as *const () as usize, single_exp as *const () as usize],
-                log: [double_log as *const () as usize, single_log as *const () as usize],
+                exp: [functions!(@all double_exp), functions!(@all single_exp)],
+                log: [functions!(@all double_log), functions!(@all single_log)],
             }
         }
     };
+    (@all $name:ident) => {
+        [
+            $name::<2> as *const () as usize,
+            $name::<4> as *const () as usize,
+            $name::<8> as *const () as usize,
+        ]
+    };
     (@each $name:ident, $t:ident, $f:ident $(, #[$features:meta])?) => {
         $(#[$features])?
-        unsafe extern "C" fn $name(numbers: *mut [$t; LANES]) {
+        unsafe extern "C" fn $name<const LANES: usize>(numbers: *mut [$t; LANES]) {
             // SAFETY: code that calls this has so many numbers there, of which it alone knows.
             let numbers = unsafe { &mut *numbers };
             numbers.iter_mut().for_each(|x| *x = $f(f64::from(*x)) as $t);

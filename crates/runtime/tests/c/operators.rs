@@ -247,12 +247,12 @@ impl Sheet {
         self.narrow();
     }
 
-    /// The sum of the lanes of every group.
+    /// The lanes of every group combined.
     fn combined(&mut self, name: &str, op: BinaryOp) {
-        let total = Expr::Reduce(op, self.a());
+        let combined = Expr::Reduce(op, self.a());
         self.begin();
         let out = self.case.output(name, self.register.datatype(), 256);
-        self.case.each(self.i, 256 - usize::from(self.lanes), 1, (out, 0), total);
+        self.case.each(self.i, 256 - usize::from(self.lanes), 1, (out, 0), combined);
     }
 
     /// A variable of the type.

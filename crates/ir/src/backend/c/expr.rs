@@ -54,7 +54,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// The sum of the lanes; eight bytes are added as one word.
+    /// The lanes combined; eight bytes are added as one word.
     fn reduced(&self, op: BinaryOp, a: &Expr) -> (String, u8) {
         match a {
             Expr::Load { array, index, lanes: 8 }

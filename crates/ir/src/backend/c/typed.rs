@@ -111,7 +111,7 @@ const CHOOSE: [&str; 2] = [
 ",
 ];
 
-/// The lesser or the larger of two floats, the first if it is NaN: by a mask, for the same reason.
+/// The lesser or the larger of two floats, the first if it is NaN: by a mask, since compilers make a branch of a choice.
 fn extreme(register: Register, least: bool) -> String {
     let sign = if least { '<' } else { '>' };
     let (lane, bits) = match register {
@@ -120,12 +120,12 @@ fn extreme(register: Register, least: bool) -> String {
     };
     format!(
         "
-#if defined(__GNUC__) && !defined(__TINYC__)
-  typedef {lane} floats __attribute__((vector_size(16)));
+#if defined(__GNUC__) && !defined(__TINYC__) && !defined(__CUDACC__)
+  typedef {lane} pair __attribute__((vector_size(16)));
   typedef {bits} bits __attribute__((vector_size(16)));
-  floats a = {{x}}, b = {{y}};
+  pair a = {{x}}, b = {{y}};
   bits m = (bits)((a {sign} b) | (a != a));
-  return ((floats)((m & (bits)a) | (~m & (bits)b)))[0];
+  return ((pair)((m & (bits)a) | (~m & (bits)b)))[0];
 #else
   return x {sign} y || x != x ? x : y;
 #endif

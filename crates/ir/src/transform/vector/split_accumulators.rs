@@ -68,7 +68,7 @@ pub(in crate::transform) fn split_accumulators(mut function: Function, target: T
     Function { body: [questions.stmts, body].concat(), ..function }
 }
 
-/// A sum: its loop, and what is added to which variable.
+/// A sum, or a least or largest value: its loop, and what is combined with which variable.
 #[derive(Clone)]
 pub(in crate::transform) struct Sum {
     pub(in crate::transform) var: Var,
@@ -133,6 +133,10 @@ fn split_loop(
         return None;
     }
     let runs_by_lanes = function.vars.iter().any(|v| v.by_lanes);
+    if op != BinaryOp::Add && runs_by_lanes && !asked {
+        // The lanes of a loop around are many enough.
+        return None;
+    }
     let is_plain = target.gpu || target.vector_bytes == 0 || runs_by_lanes;
     let left = if is_plain { Left::Loop } else { Left::Selects };
     let is_held = !is_plain && register == Register::F64 && target.vector_bytes >= 32;

@@ -11,9 +11,10 @@
 //! What is computed with one another is split alike, by the widest type: a vector of 32-bit floats that is converted to
 //! doubles has as many lanes as those. Every value keeps its bits.
 
-use crate::datatype::Register;
-use crate::ids::Var;
+use crate::datatype::{DataType, Register};
+use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int};
+use crate::ir::flow::mentions;
 use crate::ir::{Expr, Function, Stmt, Type};
 use crate::transform::{Target, for_each, fresh};
 use std::collections::BTreeMap;
@@ -52,7 +53,17 @@ fn widest(function: &Function, widths: &BTreeMap<Var, u32>, s: &Stmt) -> Option<
     let mut widest = vectors(function, s).filter_map(|v| widths.get(&v).copied()).max();
     s.exprs().for_each(|e| {
         e.walk(&mut |e| {
-            let ty = function.type_of(e);
+            // Operators have the type of their operands.
+            let decides = matches!(
+                e,
+                Expr::Var(_)
+                    | Expr::Load { .. }
+                    | Expr::Splat(..)
+                    | Expr::Lanes(_)
+                    | Expr::Convert(..)
+            );
+            let ty =
+                if decides && !is_word(function, e) { function.type_of(e) } else { Type::BOOL };
             if ty.lanes > 1 && ty.register != Register::Bool {
                 widest = widest.max(Some(ty.register.datatype().size() as u32));
             }
@@ -73,6 +84,30 @@ fn vectors(function: &Function, s: &Stmt) -> impl Iterator<Item = Var> {
     found.into_iter().filter(|v| function.vars[*v].ty.lanes > 1)
 }
 
+/// Whether something is several truth values of a bitmap, which are counted as one word.
+fn is_word(function: &Function, e: &Expr) -> bool {
+    matches!(e, Expr::Load { array, lanes: 2.., .. } if function.arrays[*array].elem == DataType::Bool)
+}
+
+/// Whether an expression combines the lanes of something.
+fn reduces(e: &Expr, of: &dyn Fn(&Expr) -> bool) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Reduce(_, value) if of(value)));
+    found
+}
+
+/// Whether an expression reads an array, other than at an index.
+fn reads(e: &Expr, array: Array, but_at: Option<&Expr>) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| {
+        if let Expr::Load { array: from, index, .. } = e {
+            found |= *from == array && but_at != Some(&**index);
+        }
+    });
+    found
+}
+
+/// The vectors of a function, split statement by statement.
 struct Splitting<'f> {
     function: &'f mut Function,
     /// The bytes of a register.
@@ -92,26 +127,42 @@ impl Splitting<'_> {
     fn statement(&mut self, s: Stmt) -> Vec<Stmt> {
         let s = s.map_children(&mut |e| e, &mut |block| self.block(block));
         let Some(widest) = widest(self.function, &self.widths, &s) else { return vec![s] };
-        self.fit = (self.bytes / widest).max(1) as u16;
+        self.fit = (self.bytes / widest) as u16;
         match s {
-            Stmt::Assign { var, value } if self.count(&value) > 1 => (0..self.count(&value))
-                .map(|k| assign(self.variable(var, k), self.part(&value, k)))
-                .collect(),
+            Stmt::Assign { var, value } if self.count(&value) > 1 => {
+                let (parts, assigned) = (0..self.count(&value))
+                    .map(|k| (self.part(&value, k), self.variable(var, k)))
+                    .unzip::<_, _, Vec<_>, Vec<_>>();
+                let is_whole = reduces(&value, &|e| mentions(e, var));
+                let (before, parts) = self.named(is_whole, parts);
+                let assigns = assigned.into_iter().zip(parts).map(|(var, e)| assign(var, e));
+                before.into_iter().chain(assigns).collect()
+            }
             Stmt::Store { array, index, value } if self.count(&value) > 1 => {
+                let elsewhere = reads(&index, array, None) || reads(&value, array, Some(&index));
                 let index = self.whole(index);
-                let ty = Type { lanes: self.fit, ..self.function.type_of(&value) };
-                let (mut values, mut stores) = (vec![], vec![]);
-                // All is read before anything is stored.
-                for k in 0..self.count(&value) {
-                    let part = fresh(self.function, "part", ty);
-                    values.push(assign(part, self.part(&value, k)));
-                    let (index, value) = (self.at(index.clone(), k), Expr::Var(part));
-                    stores.push(Stmt::Store { array, index, value });
-                }
-                values.into_iter().chain(stores).collect()
+                let parts = (0..self.count(&value)).map(|k| self.part(&value, k)).collect();
+                let places = (0..self.count(&value)).map(|k| self.at(index.clone(), k)).collect();
+                let (mut before, parts) = self.named(elsewhere, parts);
+                let (more, places) = self.named(elsewhere, places);
+                before.extend(more);
+                let stores = places.into_iter().zip(parts);
+                let stores = stores.map(|(index, value)| Stmt::Store { array, index, value });
+                before.into_iter().chain(stores).collect()
             }
             s => vec![s.map_children(&mut |e| self.whole(e), &mut |block| block)],
         }
+    }
+
+    /// Expressions under names, if they are to be computed before anything is assigned or stored.
+    fn named(&mut self, are_named: bool, all: Vec<Expr>) -> (Vec<Stmt>, Vec<Expr>) {
+        if !are_named {
+            return (vec![], all);
+        }
+        let names = all.iter().map(|e| fresh(self.function, "part", self.function.type_of(e)));
+        let names: Vec<Var> = names.collect();
+        let assigns = names.iter().zip(all).map(|(&name, e)| assign(name, e)).collect();
+        (assigns, names.into_iter().map(Expr::Var).collect())
     }
 
     /// How many parts a value has.
@@ -165,6 +216,9 @@ impl Splitting<'_> {
     /// A value that fits, of operands that may not.
     fn whole(&mut self, e: Expr) -> Expr {
         let Expr::Reduce(op, value) = &e else { return e.map_children(&mut |e| self.whole(e)) };
+        if is_word(self.function, value) {
+            return e.map_children(&mut |e| e.map_children(&mut |e| self.whole(e)));
+        }
         let op = *op;
         let mut parts: Vec<Expr> = (0..self.count(value)).map(|k| self.part(value, k)).collect();
         // Halves first, as lanes are combined.
@@ -173,9 +227,7 @@ impl Splitting<'_> {
             let pairs = parts.into_iter().zip(upper);
             parts = pairs.map(|(a, b)| binary(op, a, b)).collect();
         }
-        parts
-            .pop()
-            .map_or(e, |sum| if self.fit > 1 { Expr::Reduce(op, Box::new(sum)) } else { sum })
+        parts.pop().map_or(e, |sum| Expr::Reduce(op, Box::new(sum)))
     }
 }
 
@@ -185,7 +237,7 @@ mod tests {
     use crate::ir::parse::parse;
 
     fn split(vector_bytes: u16, body: &str) -> String {
-        let head = "fn f(n: i64, x: in [f32], A: in [f64], y: out [f64]) {\n  \
+        let head = "fn f(n: i64, x: in [f32], A: in [f64], y: out [f64], m: in [bool]) {\n  \
                     var p: i64\n  var a, b: f64\n  var t: f32x8\n  var s, u: f64x8\n";
         let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
         let target = Target { vector_bytes, ..Target::SCALAR };
@@ -215,9 +267,38 @@ mod tests {
         assert_eq!(
             split(32, alike),
             "t_0 = x[0; 4] t_1 = x[4; 4] u_0 = f64(t_0) u_1 = f64(t_1) \
-             part = u_0 + A[p; 4] part_2 = u_1 + A[p + 4; 4] y[p; 4] = part y[p + 4; 4] = part_2 }"
+             y[p; 4] = u_0 + A[p; 4] y[p + 4; 4] = u_1 + A[p + 4; 4] }"
         );
         let alone = "t = x[0; 8] b = f64(sum(t))";
         assert_eq!(split(32, alone), format!("{alone} }}"));
+    }
+
+    #[test]
+    fn all_is_read_before_parts_are_written() {
+        assert_eq!(
+            split(32, "s = splat(sum(s), 8) + s"),
+            "part = splat(sum(s_0 + s_1), 4) + s_0 part_2 = splat(sum(s_0 + s_1), 4) + s_1 \
+             s_0 = part s_1 = part_2 }"
+        );
+        assert_eq!(
+            split(32, "y[p; 8] = y[p - 4; 8]"),
+            "part = y[p - 4; 4] part_2 = y[p - 4 + 4; 4] part_3 = p part_4 = p + 4 \
+             y[part_3; 4] = part y[part_4; 4] = part_2 }"
+        );
+        assert_eq!(
+            split(32, "y[p; 8] = exp(y[p; 8])"),
+            "y[p; 4] = exp(y[p; 4]) y[p + 4; 4] = exp(y[p + 4; 4]) }"
+        );
+    }
+
+    #[test]
+    fn choices_minima_and_words_are_split_as_they_are_computed() {
+        assert_eq!(
+            split(32, "s = select(a < b, splat(a, 8), min(s, u)) b = max(s)"),
+            "s_0 = select(a < b, splat(a, 4), min(s_0, u_0)) s_1 = select(a < b, splat(a, 4), min(s_1, u_1)) \
+             b = max(max(s_0, s_1)) }"
+        );
+        let words = "p = sum(m[p; 8])";
+        assert_eq!(split(16, words), format!("{words} }}"));
     }
 }

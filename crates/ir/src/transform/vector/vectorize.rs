@@ -56,8 +56,8 @@ impl Obstacle {
                 "it merges what several operands store, searches, or is written out"
             }
             Obstacle::Combined => {
-                "its iterations are combined into one value or list, which lanes do for sums of \
-                 floats alone"
+                "its iterations are combined into one value or list, which lanes do for sums, \
+                 minima and maxima of floats alone"
             }
             Obstacle::Branches => {
                 "what it does, or how often, differs from one iteration to another"
