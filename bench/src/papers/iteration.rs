@@ -1,5 +1,5 @@
-//! 001, "Sparse iteration space transformations": the paper's schedules for processors, beside those that Tamis
-//! chooses and beside libraries.
+//! 001, "Sparse iteration space transformations": kernels by the paper's schedules for processors, by the schedules that Tamis
+//! chooses, and by libraries.
 
 use super::case::Entrant;
 use super::{Case, Cells, Columns, Exhibit, Files};
