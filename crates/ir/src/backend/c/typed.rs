@@ -87,33 +87,8 @@ const ONE: &str = "TYPE x";
 const TWO: &str = "TYPE x, TYPE y";
 const CHOICE: &str = "bool c, TYPE x, TYPE y";
 
-/// `c ? x : y` by masks, since compilers make a branch of that, which the processor must predict.
-const CHOOSE: [&str; 2] = [
-    "
-#if defined(__GNUC__) && !defined(__TINYC__)
-  typedef float floats __attribute__((vector_size(16)));
-  typedef int32_t bits __attribute__((vector_size(16)));
-  bits m = {-(int32_t)c}; floats a = {x}, b = {y};
-  return ((floats)(((bits)a & m) | ((bits)b & ~m)))[0];
-#else
-  return c ? x : y;
-#endif
-",
-    "
-#if defined(__GNUC__) && !defined(__TINYC__)
-  typedef double doubles __attribute__((vector_size(16)));
-  typedef int64_t bits __attribute__((vector_size(16)));
-  bits m = {-(int64_t)c}; doubles a = {x}, b = {y};
-  return ((doubles)(((bits)a & m) | ((bits)b & ~m)))[0];
-#else
-  return c ? x : y;
-#endif
-",
-];
-
-/// The lesser or the larger of two floats, the first if it is NaN: by a mask, since compilers make a branch of a choice.
-fn extreme(register: Register, least: bool) -> String {
-    let sign = if least { '<' } else { '>' };
+/// `x` where a mask of bits says so, else `y`: compilers make a branch of a choice, which the processor must predict.
+fn by_mask(register: Register, mask: &str, choice: &str) -> String {
     let (lane, bits) = match register {
         Register::F32 => ("float", "int32_t"),
         _ => ("double", "int64_t"),
@@ -121,23 +96,30 @@ fn extreme(register: Register, least: bool) -> String {
     format!(
         "
 #if defined(__GNUC__) && !defined(__TINYC__) && !defined(__CUDACC__)
-  typedef {lane} pair __attribute__((vector_size(16)));
+  typedef {lane} lanes __attribute__((vector_size(16)));
   typedef {bits} bits __attribute__((vector_size(16)));
-  pair a = {{x}}, b = {{y}};
-  bits m = (bits)((a {sign} b) | (a != a));
-  return ((pair)((m & (bits)a) | (~m & (bits)b)))[0];
+  lanes a = {{x}}, b = {{y}};
+  bits m = {mask};
+  return ((lanes)((m & (bits)a) | (~m & (bits)b)))[0];
 #else
-  return x {sign} y || x != x ? x : y;
+  return {choice};
 #endif
 "
     )
 }
 
-fn choose(register: Register) -> &'static str {
+/// The lesser or the larger of two floats, the first if it is NaN.
+fn extreme(register: Register, least: bool) -> String {
+    let sign = if least { '<' } else { '>' };
+    let mask = format!("(bits)((a {sign} b) | (a != a))");
+    by_mask(register, &mask, &format!("x {sign} y || x != x ? x : y"))
+}
+
+fn choose(register: Register) -> String {
     match register {
-        Register::F32 => CHOOSE[0],
-        Register::F64 => CHOOSE[1],
-        _ => "return y ^ ((x ^ y) & -(TYPE)c);",
+        Register::F32 => by_mask(register, "{-(int32_t)c}", "c ? x : y"),
+        Register::F64 => by_mask(register, "{-(int64_t)c}", "c ? x : y"),
+        _ => "return y ^ ((x ^ y) & -(TYPE)c);".to_owned(),
     }
 }
 
@@ -150,7 +132,7 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
     let (params, body) = match op {
         "select" => (CHOICE, "return c ? x : y;"),
         _ if ty.register == Register::Bool => return None,
-        "choose" => (CHOICE, choose(ty.register)),
+        "choose" => return Some(parts(&type_name(ty), CHOICE, &choose(ty.register))),
         "min" if int => (TWO, "return x < y ? x : y;"),
         "max" if int => (TWO, "return x > y ? x : y;"),
         "min" | "max" => {
@@ -330,18 +312,16 @@ fn fused(ty: Type) -> String {
 /// The lanes combined, halves first.
 fn reduced(op: &str, ty: Type) -> String {
     let lanes = ty.lanes;
-    if op != "sum" {
-        let sign = if op == "min_of_lanes" { '<' } else { '>' };
-        return format!(
-            "for (int n = {lanes} / 2; n > 0; n /= 2)\n    for (int k = 0; k < n; k++) x[k] = x[k] {sign} x[k + n] || x[k] != x[k] ? x[k] : x[k + n];\n  return x[0];"
-        );
-    }
     if ty.register == Register::Bool {
         return format!(
             "int64_t r = 0; for (int k = 0; k < {lanes}; k++) r |= x[k]; return r != 0;"
         );
     }
-    // Halves are added, each step in a vector of half the size, which takes fewer instructions.
+    let combined = |lanes: u16, x: &str, y: &str| match op.strip_suffix("_of_lanes") {
+        Some(op) => format!("tamis_{op}_{}({x}, {y})", suffix(Type { lanes, ..ty })),
+        None => format!("{x} + {y}"),
+    };
+    // Each step is in a vector of half the size, which takes fewer instructions.
     let lane = type_name(Type { lanes: 1, ..ty });
     let (mut steps, mut whole) = (String::new(), "x".to_owned());
     let mut half = lanes / 2;
@@ -352,17 +332,18 @@ fn reduced(op: &str, ty: Type) -> String {
         };
         steps.push_str(&format!(
             "\n  typedef {lane} of{half} __attribute__((vector_size({half} * sizeof({lane}))));\n  \
-             of{half} x{half} = {} + {};",
-            pick(0),
-            pick(half)
+             of{half} x{half} = {};",
+            combined(half, &pick(0), &pick(half))
         ));
         whole = format!("x{half}");
         half /= 2;
     }
+    let last = combined(1, &format!("{whole}[0]"), &format!("{whole}[1]"));
+    let one = combined(1, "x[k]", "x[k + n]");
     format!(
         "\n#ifndef __has_builtin\n#define __has_builtin(name) 0\n#endif\n#if __has_builtin(__builtin_shufflevector){steps}\n  return \
-         {whole}[0] + {whole}[1];\n#else\n  for (int n = {lanes} / 2; n > 0; n /= 2)\n    for (int \
-         k = 0; k < n; k++) x[k] += x[k + n];\n  return x[0];\n#endif\n"
+         {last};\n#else\n  for (int n = {lanes} / 2; n > 0; n /= 2)\n    for (int \
+         k = 0; k < n; k++) x[k] = {one};\n  return x[0];\n#endif\n"
     )
 }
 

@@ -119,8 +119,13 @@ impl RustWriter<'_> {
         let vector = self.expr(a);
         match ty.register {
             Register::Bool => format!("{vector}.iter().any(|&x| x)"),
-            register if op == BinaryOp::Add => format!("sum_{}({vector})", register.name()),
-            register => format!("{}_of_lanes_{}({vector})", op.name(), register.name()),
+            register if op == BinaryOp::Add && register.is_float() => {
+                format!("halved({vector}, |x, y| x + y)")
+            }
+            register if op == BinaryOp::Add => {
+                format!("halved({vector}, {}::wrapping_add)", register.name())
+            }
+            register => format!("halved({vector}, {}_{})", op.name(), register.name()),
         }
     }
 }

@@ -53,7 +53,7 @@ const FLOATS: &[&str] = &["f32", "f64"];
 const INTEGERS: &[&str] = &["i64", "u64"];
 
 /// Helpers that exist once per type: the operator, its types, the text.
-const TYPED: [(&str, &[&str], &str); 22] = [
+const TYPED: [(&str, &[&str], &str); 18] = [
     (
         "min",
         FLOATS,
@@ -130,54 +130,22 @@ const TYPED: [(&str, &[&str], &str); 22] = [
     ((2.0 * a / (1.0 - a)).ln_1p() / 2.0).copysign(x)
 }",
     ),
-    (
-        "sum",
-        FLOATS,
-        "/// The sum of lanes, halves first.
-fn NAME<const N: usize>(mut x: [TYPE; N]) -> TYPE {
-    let mut n = N / 2;
-    while n > 0 {
-        (0..n).for_each(|k| x[k] += x[k + n]);
-        n /= 2;
-    }
-    x[0]
-}",
-    ),
-    (
-        "min_of_lanes",
-        FLOATS,
-        "/// The least of lanes, halves first.
-fn NAME<const N: usize>(mut x: [TYPE; N]) -> TYPE {
-    let mut n = N / 2;
-    while n > 0 {
-        (0..n).for_each(|k| x[k] = if x[k] < x[k + n] || x[k].is_nan() { x[k] } else { x[k + n] });
-        n /= 2;
-    }
-    x[0]
-}",
-    ),
-    (
-        "max_of_lanes",
-        FLOATS,
-        "/// The largest of lanes, halves first.
-fn NAME<const N: usize>(mut x: [TYPE; N]) -> TYPE {
-    let mut n = N / 2;
-    while n > 0 {
-        (0..n).for_each(|k| x[k] = if x[k] > x[k + n] || x[k].is_nan() { x[k] } else { x[k + n] });
-        n /= 2;
-    }
-    x[0]
-}",
-    ),
-    (
-        "sum",
-        INTEGERS,
-        "fn NAME<const N: usize>(x: [TYPE; N]) -> TYPE { x.iter().fold(0, |s, &x| s.wrapping_add(x)) }",
-    ),
 ];
 
 /// Helpers of no type, or of one that Rust does not have.
-const HELPERS: [(&str, &str); 8] = [
+const HELPERS: [(&str, &str); 9] = [
+    (
+        "halved",
+        "/// Lanes combined, halves first.
+fn halved<T: Copy, const N: usize>(mut x: [T; N], combined: impl Fn(T, T) -> T) -> T {
+    let mut n = N / 2;
+    while n > 0 {
+        (0..n).for_each(|k| x[k] = combined(x[k], x[k + n]));
+        n /= 2;
+    }
+    x[0]
+}",
+    ),
     (
         "reserve",
         "/// Makes an array at least `len` long, and at least doubles it.
