@@ -2,7 +2,7 @@
 
 use crate::budget::{self, Reservation};
 use crate::memory::{Buffer, Element, Truth};
-use rayon::prelude::*;
+use crate::threads;
 use std::any::Any;
 use std::collections::HashMap;
 use tamis_core::format::{Format, LevelMap, fill_value};
@@ -65,7 +65,7 @@ impl Coordinates {
         check_lengths(&dims, &crds, vals.len())?;
         crds.iter().zip(&dims).enumerate().try_for_each(|(m, (c, &d))| check_mode(c, d, m))?;
         if let Values::Bool(truths) = &vals
-            && let Some(n) = truths.par_iter().position_first(|&byte| byte > 1)
+            && let Some(n) = truths.iter().position(|&byte| byte > 1)
         {
             let message = format!("the truth value {} of entry {n} is neither 0 nor 1", truths[n]);
             return Err(Diagnostic::new(Code::InvalidTensor, message).help("store it as u8"));
@@ -220,7 +220,8 @@ fn check_mode(crds: &[u64], dimension: u64, m: usize) -> Result<(), Diagnostic> 
     // Without an early exit, so that several are compared at once.
     let is_inside =
         |part: &[u64]| !part.iter().fold(false, |outside, &c| outside | (c >= dimension));
-    if crds.par_chunks(1 << 16).all(is_inside) {
+    let parts: Vec<&[u64]> = crds.chunks(1 << 16).collect();
+    if threads::all(parts.len(), &|k| is_inside(parts[k])) {
         return Ok(());
     }
     let at = crds.iter().position(|&c| c >= dimension).unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::pack::is_list;
 #[cfg(target_arch = "x86_64")]
 use crate::processor::{self, Level};
 use crate::tensor::LevelData;
-use rayon::prelude::*;
+use crate::threads;
 use std::ops::{BitAnd, BitOr};
 use tamis_core::format::{Format, LevelMap};
 use tamis_core::level::{Header, Part};
@@ -105,9 +105,9 @@ fn segments_of<P: Index, C: Index>(
 
 /// Whether something holds of all parts of so many elements: on several threads where there are many. One thread
 /// is the one that asks, in whose cache they may be.
-fn all(elements: usize, parts: usize, holds: impl Fn(usize) -> bool + Sync + Send) -> bool {
-    match elements >= LARGE && rayon::current_num_threads() > 1 {
-        true => (0..parts).into_par_iter().all(holds),
+fn all(elements: usize, parts: usize, holds: impl Fn(usize) -> bool + Sync) -> bool {
+    match elements >= LARGE && threads::count() > 1 {
+        true => threads::all(parts, &holds),
         false => (0..parts).all(holds),
     }
 }

@@ -10,7 +10,8 @@
 
 use crate::budget;
 use crate::memory::Building;
-use rayon::prelude::*;
+use crate::threads;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tamis_ir::diagnostic::Diagnostic;
 
 /// Most bits of the first digit: its buckets' ends are written at once, so they should be in cache.
@@ -76,9 +77,9 @@ pub(crate) fn is_sorted(keys: &[&[u64]], len: usize) -> bool {
         Some(key) => key[n - 1] < key[n],
         None => true,
     };
-    (0..len.div_ceil(CHUNK))
-        .into_par_iter()
-        .all(|c| ((c * CHUNK).max(1)..len.min((c + 1) * CHUNK)).all(follows))
+    threads::all(len.div_ceil(CHUNK), &|c| {
+        ((c * CHUNK).max(1)..len.min((c + 1) * CHUNK)).all(follows)
+    })
 }
 
 /// The indices of entries in ascending order of their keys, first key first, for keys of any number
@@ -122,10 +123,10 @@ pub(crate) enum Workers {
 
 impl Workers {
     /// What comes of the numbers below `count`, in their order.
-    fn map<T: Send>(self, count: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    fn map<T: Send>(self, count: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
         match self {
             Workers::One => (0..count).map(f).collect(),
-            Workers::Pool => (0..count).into_par_iter().map(f).collect(),
+            Workers::Pool => threads::map(count, &f),
         }
     }
 }
@@ -152,15 +153,26 @@ pub(crate) fn sorted<K: Key>(
         }
     }
     match workers {
-        Workers::Pool if buckets.len() > 1 => buckets
-            .par_iter_mut()
-            .for_each_init(Vec::new, |scratch, bucket| within(bucket, scratch, low)),
+        Workers::Pool if buckets.len() > 1 => {
+            let buckets: Vec<_> = buckets.into_iter().map(Mutex::new).collect();
+            let spare = Mutex::new(vec![]);
+            threads::each(buckets.len(), &|b| {
+                let mut scratch = locked(&spare).pop().unwrap_or_default();
+                within(&mut locked(&buckets[b]), &mut scratch, low);
+                locked(&spare).push(scratch);
+            });
+        }
         _ => {
             let mut scratch = vec![];
             buckets.iter_mut().for_each(|bucket| within(bucket, &mut scratch, low));
         }
     }
     Ok(records)
+}
+
+/// What only one thread has at a time.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The records in buckets by the `top` bits above `low` ones, and the end of each bucket.

@@ -1,8 +1,9 @@
-//! The thread pool, shared with the user's: rayon's global one.
+//! The thread pool, shared with the user's: rayon's global one, and parts of one task on it.
 
+use rayon::prelude::*;
 use std::env::VarError;
 use std::io::ErrorKind;
-use std::sync::{Once, mpsc};
+use std::sync::{Mutex, Once, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -81,4 +82,32 @@ pub fn time() -> Option<Duration> {
 /// How many threads compute.
 pub fn count() -> usize {
     rayon::current_num_threads()
+}
+
+/// Does the parts `0..count` of a task on all threads. Not generic, nor are others here in what they hand to rayon: its
+/// code is compiled once, not for each task.
+pub(crate) fn each(count: usize, part: &(dyn Fn(usize) + Sync)) {
+    match count {
+        // The calling thread need not wait for another.
+        0 | 1 => (0..count).for_each(part),
+        _ => (0..count).into_par_iter().for_each(part),
+    }
+}
+
+/// Whether something holds of all of `0..count`.
+pub(crate) fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
+    match count {
+        0 | 1 => (0..count).all(holds),
+        _ => (0..count).into_par_iter().all(holds),
+    }
+}
+
+/// What comes of the parts `0..count`, in their order. Parts are long: each result takes a lock of its own.
+pub(crate) fn map<T: Send>(count: usize, part: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    let results: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    each(count, &|k| *results[k].lock().unwrap_or_else(PoisonError::into_inner) = Some(part(k)));
+    let taken =
+        |result: Mutex<Option<T>>| result.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Where a part panicked, `each` did.
+    results.into_iter().filter_map(taken).collect()
 }

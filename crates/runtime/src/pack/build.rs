@@ -16,7 +16,7 @@ use super::{Arrays, Duplicates, too_wide};
 use crate::extent::too_large;
 use crate::memory::{Buffer, Building};
 use crate::tensor::LevelData;
-use rayon::prelude::*;
+use crate::threads;
 use std::ops::Range;
 use tamis_core::format::Storage;
 use tamis_ir::datatype::IndexWidth;
@@ -35,7 +35,7 @@ pub(super) fn build<E: Entries, T: Stored>(
 ) -> Result<Arrays, Diagnostic> {
     let chunks = chunks(entries, dims.len());
     let counts: Vec<Vec<usize>> =
-        chunks.par_iter().map(|chunk| count(entries, chunk.clone(), dims.len())).collect();
+        threads::map(chunks.len(), &|c| count(entries, chunks[c].clone(), dims.len()));
     let (starts, nodes) = starts(&counts, dims.len());
     if duplicates == Duplicates::Refuse
         && let Some(n) = (1..entries.len()).find(|&n| entries.differs(n) == dims.len())
@@ -46,11 +46,9 @@ pub(super) fn build<E: Entries, T: Stored>(
     if storage.format.levels().last().is_none_or(|level| level.kind.properties().full) {
         out.fill(T::store(T::read(bits(storage.fill)))?);
     }
-    let parts: Vec<(Range<usize>, Vec<usize>)> = chunks.into_iter().zip(starts).collect();
-    let ends: Vec<Result<Vec<Next>, Diagnostic>> = parts
-        .into_par_iter()
-        .map(|(chunk, start)| Writer::new(entries, &out, &chunk, &start).run(chunk))
-        .collect();
+    let ends: Vec<Result<Vec<Next>, Diagnostic>> = threads::map(chunks.len(), &|c| {
+        Writer::new(entries, &out, &chunks[c], &starts[c]).run(chunks[c].clone())
+    });
     let mut end = vec![Next::default(); dims.len()];
     for next in ends {
         end = next?;
@@ -184,9 +182,12 @@ impl<T: Stored> Output<T> {
     }
 
     fn fill(&self, value: T) {
-        (0..self.vals.len()).into_par_iter().with_min_len(CHUNK).for_each(|at| {
-            // SAFETY: each index is below the length and written once.
-            unsafe { self.vals.write(at, value) }
+        let len = self.vals.len();
+        threads::each(len.div_ceil(CHUNK), &|c| {
+            for at in c * CHUNK..len.min((c + 1) * CHUNK) {
+                // SAFETY: each index is below the length and written once.
+                unsafe { self.vals.write(at, value) }
+            }
         });
     }
 

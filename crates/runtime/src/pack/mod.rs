@@ -23,10 +23,10 @@ use crate::extent::check_dims;
 use crate::memory::{Buffer, Truth};
 use crate::radix::{Key, Record, Workers, bits_below, is_sorted, sorted, sorted_order};
 use crate::tensor::{LevelData, Tensor};
+use crate::threads;
 use build::build;
 use entries::{Listed, Packed};
 pub use listed::is_list;
-use rayon::prelude::*;
 use tamis_core::format::Storage;
 use tamis_ir::datatype::{DataType, IndexWidth};
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -127,8 +127,9 @@ fn check_shape(list: &Coordinates, storage: &Storage) -> Result<(), Diagnostic> 
 
 /// A number above all coordinates of a mode.
 fn bound(crds: &[u64]) -> u64 {
-    let largest = crds.par_chunks(1 << 16).filter_map(|part| part.iter().copied().max()).max();
-    largest.map_or(0, |c| c + 1)
+    let parts: Vec<&[u64]> = crds.chunks(1 << 16).collect();
+    let largest = threads::map(parts.len(), &|k| parts[k].iter().copied().max());
+    largest.into_iter().flatten().max().map_or(0, |c| c + 1)
 }
 
 /// The diagnostic for an entry whose coordinate occurs twice; columns are those of the levels.

@@ -2,11 +2,14 @@
 
 use crate::coordinates::Values;
 use crate::memory::{Element, Truth};
-use rayon::prelude::*;
+use crate::threads;
 use std::ops::RangeInclusive;
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::half::{Bf16, F16};
+
+/// So many values are looked at by one thread.
+const PART: usize = 1 << 16;
 
 /// Values of a list, read as the bits of the register type in which a data type is summed; those
 /// of truth values are 0 and 1.
@@ -38,7 +41,10 @@ impl<'v> Numbers<'v> {
             Scalar::F64(x) => is_whole(x, &summed),
             x => x.integer().is_some_and(|x| summed.contains(&x)),
         };
-        match (0..vals.len()).into_par_iter().find_first(|&n| !holds(n)) {
+        let parts = threads::map(vals.len().div_ceil(PART), &|k| {
+            (k * PART..vals.len().min((k + 1) * PART)).find(|&n| !holds(n))
+        });
+        match parts.into_iter().flatten().next() {
             None => Ok(Numbers { vals, datatype }),
             Some(n) => {
                 let x = vals.get(n);
