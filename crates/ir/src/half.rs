@@ -1,4 +1,4 @@
-//! Floats of 16 bits, which are stored only: loads widen to `f32`, stores round to nearest even.
+//! Floats of 16 bits, which are stored only: loads widen to `f32`, stores round to nearest even, an `f64` once.
 //!
 //! ```
 //! use tamis_ir::half::{Bf16, F16};
@@ -48,6 +48,21 @@ impl From<f32> for F16 {
     }
 }
 
+impl From<f64> for F16 {
+    fn from(x: f64) -> F16 {
+        F16::from(inexact(x))
+    }
+}
+
+/// The `f32` that rounds to 16 bits as a number does: its first 14 digits, of which the last is 1 where further ones
+/// are cut off, so that it lies between the same neighbours and is never halfway between two unless the number is
+/// (rounding to odd: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+pub fn inexact(x: f64) -> f32 {
+    const CUT: u64 = (1 << 39) - 1;
+    let bits = x.to_bits();
+    f64::from_bits((bits & !CUT) | (u64::from(bits & CUT != 0) << 39)) as f32
+}
+
 impl From<Bf16> for f32 {
     fn from(x: Bf16) -> f32 {
         f32::from_bits(u32::from(x.0) << 16)
@@ -61,6 +76,12 @@ impl From<f32> for Bf16 {
         }
         let bits = x.to_bits();
         Bf16(((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16)
+    }
+}
+
+impl From<f64> for Bf16 {
+    fn from(x: f64) -> Bf16 {
+        Bf16::from(inexact(x))
     }
 }
 
@@ -101,20 +122,20 @@ mod tests {
 
     /// Checks that a number becomes the nearest of a type, given as all of its numbers from 0 to
     /// infinity, of two equally near ones the even.
-    fn check(x: f32, all: &[f32], rounded: f32) {
+    fn check(x: f64, all: &[f32], rounded: f32) {
         let least = f64::from(all[1]);
         let beyond = 2.0 * f64::from(all[all.len() - 2]) - f64::from(all[all.len() - 3]);
         // Infinity stands where the next number would.
         let place = |x: f32| if x.is_infinite() { beyond } else { f64::from(x) };
-        let at = all.partition_point(|&y| y < x.abs());
+        let at = all.partition_point(|&y| f64::from(y) < x.abs());
         let near = [at.saturating_sub(1), at.min(all.len() - 1)];
-        let off = |k: usize| (place(all[k]) - f64::from(x.abs())).abs();
+        let off = |k: usize| (place(all[k]) - x.abs()).abs();
         let best = match off(near[0]).partial_cmp(&off(near[1])) {
             Some(std::cmp::Ordering::Less) => near[0],
             Some(std::cmp::Ordering::Equal) if near[0] % 2 == 0 => near[0],
             _ => near[1],
         };
-        assert_eq!(rounded.to_bits(), all[best].copysign(x).to_bits(), "{x:e} by {least:e}");
+        assert_eq!(rounded.to_bits(), all[best].copysign(x as f32).to_bits(), "{x:e} by {least:e}");
     }
 
     #[test]
@@ -133,6 +154,8 @@ mod tests {
         }
         assert_eq!(F16::from(-f32::NAN).to_bits(), 0x7e00);
         assert_eq!(Bf16::from(-f32::NAN).to_bits(), 0x7fc0);
+        let least = f64::from_bits(f64::INFINITY.to_bits() + 1);
+        assert_eq!((F16::from(least).to_bits(), Bf16::from(least).to_bits()), (0x7e00, 0x7fc0));
         let mut state = 1u32;
         for step in 0..300_000u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -140,7 +163,13 @@ mod tests {
             let edge = f32::from(F16::from_bits(state as u16)).to_bits();
             let near = edge.wrapping_add([0, 1 << 12, (1 << 12) + 1, 1 << 15][step as usize % 4]);
             for x in [f32::from_bits(state), f32::from_bits(near)] {
-                if !x.is_nan() && x.is_finite() {
+                if !x.is_finite() {
+                    continue;
+                }
+                check(x.into(), &halves, F16::from(x).into());
+                check(x.into(), &brains, Bf16::from(x).into());
+                // Beside them by less than an `f32` tells.
+                for x in [f64::from(x).next_down(), x.into(), f64::from(x).next_up()] {
                     check(x, &halves, F16::from(x).into());
                     check(x, &brains, Bf16::from(x).into());
                 }

@@ -12,7 +12,6 @@ use crate::stmt::Translator;
 use crate::support;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
-use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Id};
 use tamis_ir::ir::flow::arrays;
 use tamis_ir::ir::{Expr, Function, Stmt};
@@ -93,9 +92,7 @@ impl Translator<'_> {
 
     /// Whether statements call something that changes registers.
     fn calls(&self, cond: Option<&Expr>, body: &[Stmt]) -> bool {
-        let is_half = |array: &Array| {
-            matches!(self.function.arrays[*array].elem, DataType::F16 | DataType::Bf16)
-        };
+        let is_half = |array: &Array| self.function.arrays[*array].elem.is_half();
         let by_statement = |s: &Stmt| match s {
             Stmt::Sort { .. } | Stmt::Fill { .. } => true,
             Stmt::Store { array, .. } | Stmt::Update { array, .. } => is_half(array),

@@ -158,6 +158,10 @@ impl Translator<'_> {
             DataType::Bf16 => support::round_bf16 as *const () as usize,
             _ => return value,
         };
+        let value = match self.b.func.dfg.value_type(value) {
+            types::F32 => self.b.ins().fpromote(types::F64, value),
+            _ => value,
+        };
         self.call(f, &[value], Some(types::I64)).unwrap_or(value)
     }
 

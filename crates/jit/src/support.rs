@@ -135,11 +135,11 @@ functions! { unary, unary32,
 }
 
 /// The bits of a number as `f16`.
-pub(crate) extern "C" fn round_f16(x: f32) -> u64 {
+pub(crate) extern "C" fn round_f16(x: f64) -> u64 {
     F16::from(x).to_bits().into()
 }
 /// The bits of a number as `bf16`.
-pub(crate) extern "C" fn round_bf16(x: f32) -> u64 {
+pub(crate) extern "C" fn round_bf16(x: f64) -> u64 {
     Bf16::from(x).to_bits().into()
 }
 

@@ -67,8 +67,8 @@ elements! {
     u16: U16, |c: Scalar| c.as_i64() as u16, |x| Scalar::I64(i64::from(x));
     u32: U32, |c: Scalar| c.as_i64() as u32, |x| Scalar::I64(i64::from(x));
     u64: U64, |c: Scalar| if let Scalar::U64(x) = c { x } else { c.as_i64() as u64 }, Scalar::U64;
-    F16: F16, |c: Scalar| F16::from(c.as_f64() as f32), |x: F16| Scalar::F32(x.into());
-    Bf16: Bf16, |c: Scalar| Bf16::from(c.as_f64() as f32), |x: Bf16| Scalar::F32(x.into());
+    F16: F16, |c: Scalar| F16::from(c.as_f64()), |x: F16| Scalar::F32(x.into());
+    Bf16: Bf16, |c: Scalar| Bf16::from(c.as_f64()), |x: Bf16| Scalar::F32(x.into());
     f32: F32, |c: Scalar| c.as_f64() as f32, Scalar::F32;
     f64: F64, |c: Scalar| c.as_f64(), Scalar::F64;
     [f32; 2]: C64, |c: Scalar| c.parts().map(|x| x.as_f64() as f32), Scalar::C64;

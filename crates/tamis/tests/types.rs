@@ -222,3 +222,28 @@ fn types_of_slices_do_not_depend_on_formats() {
         }
     }
 }
+
+#[test]
+fn what_becomes_16_bits_is_rounded_once() {
+    // A little more than halfway between two floats of 16 bits, which an `f32` does not tell from halfway.
+    let (half, brain) = (2f64.powi(-20), 2f64.powi(-30));
+    let terms = Tensor::dense(&[2, 3], vec![396.0, 0.125, half, 1.0, 0.00390625, brain]);
+    let terms = terms.expect("valid arrays");
+    let halves = Tensor::dense(&[2], vec![396.125 + half, 1.0]).expect("valid arrays");
+    let brains = Tensor::dense(&[2], vec![1.0 + 0.00390625 + brain, -3.0]).expect("valid arrays");
+    let (f16, bf16) = (Some(DataType::F16), Some(DataType::Bf16));
+    check("r(i) = A(i,j)", &[("A", &terms)], f16, "396.25 1.0039063");
+    check("r(i) = A(i,j)", &[("A", &terms)], bf16, "396.0 1.0078125");
+    check("r(i) = a(i)", &[("a", &halves)], f16, "396.25 1.0");
+    check("r(i) = a(i) + 0 * b(i)", &[("a", &halves), ("b", &halves)], f16, "396.25 1.0");
+    check("r(i) = a(i)", &[("a", &brains)], bf16, "1.0078125 -3.0");
+    for (values, datatype, expected) in
+        [(396.125 + half, DataType::F16, 396.25), (1.00390625 + brain, DataType::Bf16, 1.0078125)]
+    {
+        let list = Coordinates::new(vec![1], vec![vec![0]], Values::F64(vec![values]));
+        let storage = tamis::format::parse("dense", Some(1)).and_then(|f| f.resolve(datatype));
+        let storage = storage.expect("a storage");
+        let packed = tamis::pack(&list.expect("a list"), &storage, Duplicates::Sum);
+        assert_eq!(packed.expect("a tensor").vals().get(0).as_f64(), expected);
+    }
+}

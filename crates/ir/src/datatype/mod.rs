@@ -120,6 +120,11 @@ impl DataType {
         self.register().is_float()
     }
 
+    /// Whether values are floats of 16 bits.
+    pub fn is_half(self) -> bool {
+        matches!(self, DataType::F16 | DataType::Bf16)
+    }
+
     /// Whether values are complex.
     pub fn is_complex(self) -> bool {
         matches!(self, DataType::C64 | DataType::C128)

@@ -151,8 +151,8 @@ impl Scalar {
     pub fn stored(self, datatype: DataType) -> Scalar {
         match (datatype, self.computed(datatype)) {
             (DataType::Bool, _) => self.convert(Register::Bool).computed(datatype),
-            (DataType::F16, Scalar::F32(x)) => Scalar::F32(F16::from(x).into()),
-            (DataType::Bf16, Scalar::F32(x)) => Scalar::F32(Bf16::from(x).into()),
+            (DataType::F16, _) => Scalar::F32(F16::from(self.as_f64()).into()),
+            (DataType::Bf16, _) => Scalar::F32(Bf16::from(self.as_f64()).into()),
             (_, x) => x,
         }
     }

@@ -229,6 +229,8 @@ impl Buffer {
             (Buffer::U64(v), Scalar::U64(x)) => v[at] = x,
             (Buffer::F16(v), Scalar::F32(x)) => v[at] = x.into(),
             (Buffer::Bf16(v), Scalar::F32(x)) => v[at] = x.into(),
+            (Buffer::F16(v), Scalar::F64(x)) => v[at] = x.into(),
+            (Buffer::Bf16(v), Scalar::F64(x)) => v[at] = x.into(),
             (Buffer::F32(v), Scalar::F32(x)) => v[at] = x,
             (Buffer::F64(v), Scalar::F64(x)) => v[at] = x,
             _ => return false,

@@ -6,7 +6,7 @@
 //! asked for). Arrays have a [`DataType`](crate::datatype::DataType) of their elements. A load widens (`bool` and integers
 //! under 64 bit give `i64`, floats of 16 bits `f32`, the others stay); a store of an `i64` into an
 //! array of those narrows, and whoever lowers has made sure that it fits (`bool`: the value is 0 or
-//! 1); a store of an `f32` rounds as [`crate::half`] does. Operands of an
+//! 1); a store of an `f32`, or of one `f64`, into an array of floats of 16 bits rounds as [`crate::half`] does. Operands of an
 //! operator have the same register type and lanes; nothing converts implicitly.
 //!
 //! **Integers** are 64-bit, two's complement (`i64`) or without sign (`u64`), and wrap; `x / 0` and

@@ -44,7 +44,7 @@ pub(super) fn build<E: Entries, T: Stored>(
     }
     let out: Output<T> = Output::new(storage, dims, &nodes)?;
     if storage.format.levels().last().is_none_or(|level| level.kind.properties().full) {
-        out.fill(T::store(T::read(bits(storage.fill)))?);
+        out.fill(T::store(T::read(bits(storage.fill, storage.datatype)))?);
     }
     let ends: Vec<Result<Vec<Next>, Diagnostic>> = threads::map(chunks.len(), &|c| {
         Writer::new(entries, &out, &chunks[c], &starts[c]).run(chunks[c].clone())

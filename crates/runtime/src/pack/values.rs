@@ -68,17 +68,18 @@ impl<'v> Numbers<'v> {
             (Values::I64(v), DataType::I64) => return v[n].cast_unsigned().into(),
             _ => {}
         }
-        let x = self.vals.get(n);
-        bits(match self.datatype {
-            DataType::Bool => x.convert(Register::Bool),
-            datatype => x.computed(datatype),
-        })
+        bits(self.vals.get(n), self.datatype)
     }
 }
 
-/// The bits of a constant, of a complex one the real part's lowest.
+/// The bits of a constant in the type from which a data type is rounded, of a complex one the real part's lowest.
 #[inline]
-pub(super) fn bits(c: Scalar) -> u128 {
+pub(super) fn bits(c: Scalar, datatype: DataType) -> u128 {
+    let c = match datatype {
+        DataType::Bool => c.convert(Register::Bool),
+        DataType::F16 | DataType::Bf16 => c.convert(Register::F64),
+        datatype => c.computed(datatype),
+    };
     match c {
         Scalar::Bool(b) => u128::from(b),
         Scalar::I64(x) => u128::from(x.cast_unsigned()),
@@ -126,10 +127,10 @@ macro_rules! stored {
 }
 
 stored! {
-    f64 as f64: |bits| f64::from_bits(bits as u64), |a, b| a + b, Ok;
+    f64 as f64: double, |a, b| a + b, Ok;
     f32 as f64: single, |a, b| a + b, |sum| Ok(sum as f32);
-    F16 as f64: single, |a, b| a + b, |sum| Ok(F16::from(sum as f32));
-    Bf16 as f64: single, |a, b| a + b, |sum| Ok(Bf16::from(sum as f32));
+    F16 as f64: double, |a, b| a + b, |sum| Ok(F16::from(sum));
+    Bf16 as f64: double, |a, b| a + b, |sum| Ok(Bf16::from(sum));
     u64 as u64: |bits| bits as u64, u64::wrapping_add, Ok;
     i64 as i64: |bits| bits as i64, i64::wrapping_add, Ok;
     i32 as i128: exact, i128::wrapping_add, narrow;
@@ -144,8 +145,12 @@ stored! {
         |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]],
         |sum: [f64; 2]| Ok(sum.map(|part| part as f32));
     [f64; 2] as [f64; 2]:
-        |bits| [f64::from_bits(bits as u64), f64::from_bits((bits >> 64) as u64)],
+        |bits| [double(bits), double(bits >> 64)],
         |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]], Ok;
+}
+
+fn double(bits: u128) -> f64 {
+    f64::from_bits(bits as u64)
 }
 
 /// A number of 32 bits as one of 64.

@@ -262,7 +262,9 @@ impl Values<'_> {
     fn narrowed(&mut self, vals: Vals, position: Expr, value: Value) -> Vec<ir::Stmt> {
         let elem = self.builder.arrays[vals.arrays()[0]].elem;
         let from = self.facts.register();
-        let to = elem.register();
+        // Floats of 16 bits are rounded from what is stored, once.
+        let to =
+            if elem.is_half() && from != Register::F32 { Register::F64 } else { elem.register() };
         let converted = |e: Expr| if from == to { e } else { Expr::Convert(to, Box::new(e)) };
         let Vals::Real(vals) = vals else {
             let mut stmts = vec![];

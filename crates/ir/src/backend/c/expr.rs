@@ -1,6 +1,6 @@
 //! Expressions as C.
 
-use super::types::{is_half, narrow, suffix, type_name};
+use super::types::{narrow, suffix, type_name};
 use super::{names, typed};
 use crate::algebra::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{DataType, Register, Scalar};
@@ -120,7 +120,7 @@ impl Expressions<'_> {
             Expr::Load { array, index, lanes } => {
                 let (name, at) = (self.array(*array), self.expr(index));
                 let elem = self.function.arrays[*array].elem;
-                if *lanes == 1 && is_half(elem) {
+                if *lanes == 1 && elem.is_half() {
                     return (format!("tamis_widen_{elem}({name}[{at}])"), ATOM);
                 }
                 if *lanes == 1 {

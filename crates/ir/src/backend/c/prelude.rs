@@ -129,7 +129,7 @@ fn helper(word: &str) -> Option<String> {
         .or_else(|| lists::helper(word))
 }
 
-const HELPERS: [(&str, &str); 28] = [
+const HELPERS: [(&str, &str); 29] = [
     (
         "tamis_stream_f64x8",
         "/* A non-temporal store of a line, if it begins where one does. */
@@ -294,6 +294,18 @@ static inline void tamis_prefetch_far(const void *array, int64_t at, int64_t siz
   x += 0.5f;
   memcpy(&rest, &x, 4);
   return (uint16_t)(sign | (rest - 0x3f000000));
+}",
+    ),
+    (
+        "tamis_inexact",
+        "/* The first 14 digits, the last of which is 1 where others are cut off: it rounds to 16 bits as all do. */
+static inline float tamis_inexact(double x) {
+  const uint64_t cut = ((uint64_t)1 << 39) - 1;
+  uint64_t bits;
+  memcpy(&bits, &x, 8);
+  bits = (bits & ~cut) | (uint64_t)((bits & cut) != 0) << 39;
+  memcpy(&x, &bits, 8);
+  return (float)x;
 }",
     ),
     (

@@ -3,7 +3,7 @@
 use super::Writer;
 use super::lists;
 use super::names::ArrayNames;
-use super::types::{element, is_half, narrow, stored, type_name};
+use super::types::{element, narrow, stored, type_name};
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
 use crate::ir::flow::{assigns, exposes, mentions, uses};
@@ -153,7 +153,7 @@ impl Writer<'_> {
         let (at, text) = (self.expr(at), self.expr(value));
         let name = self.array(array);
         match (ty.lanes, narrow(elem, ty.lanes)) {
-            (1, _) => format!("{name}[{at}] = {};", stored(elem, &text)),
+            (1, _) => format!("{name}[{at}] = {};", stored(elem, ty.register, &text)),
             (_, Some(lanes)) => format!("tamis_store_{lanes}(&{name}[{at}], {text});"),
             (lanes, None) if is_streamed(&self.function.arrays[array], lanes) => {
                 format!("tamis_stream_{}(&{name}[{at}], {text});", type_name(ty))
@@ -164,15 +164,16 @@ impl Writer<'_> {
 
     /// A value that the filling itself may change is taken before.
     fn fill(&mut self, array: Array, lo: &Expr, hi: &Expr, value: &Expr) {
+        let register = self.function.type_of(value).register;
         let ty = type_name(self.function.type_of(value));
         let is_fixed = matches!(value, Expr::Const(_) | Expr::Var(_));
         let elem = self.function.arrays[array].elem;
         let (lo, hi, value) = (self.expr(lo), self.expr(hi), self.expr(value));
-        let (ty, value) = match is_half(elem) {
-            true => (element(elem).to_owned(), stored(elem, &value)),
+        let (ty, value) = match elem.is_half() {
+            true => (element(elem).to_owned(), stored(elem, register, &value)),
             false => (ty, value),
         };
-        let is_fixed = is_fixed && !is_half(elem);
+        let is_fixed = is_fixed && !elem.is_half();
         let name = self.array(array).to_owned();
         let fill = |value: &str| {
             format!(

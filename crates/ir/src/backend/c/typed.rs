@@ -7,7 +7,7 @@
 //! ```
 
 use super::elementary;
-use super::types::{element, is_half, parse, scalar as c_type, suffix, type_name};
+use super::types::{element, parse, scalar as c_type, suffix, type_name};
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register};
 use crate::ir::Type;
@@ -376,12 +376,12 @@ fn memory(op: &str, narrow: &str) -> Option<Parts> {
     let element = element(elem);
     let wide = format!("{}x{lanes}", elem.register().name());
     match op {
-        "load" if is_half(elem) => {
+        "load" if elem.is_half() => {
             let lane = format!("tamis_widen_{lane}(p[k])");
             let body = format!("{wide} x; {} return x;", by_lanes("x", "float", lanes, &lane));
             Some((wide, format!("const {element} *p"), body))
         }
-        "store" if is_half(elem) => {
+        "store" if elem.is_half() => {
             let body =
                 format!("for (int k = 0; k < {lanes}; k++) p[k] = tamis_round_{lane}(x[k]);");
             Some(("void".to_owned(), format!("{element} *p, {wide} x"), body))

@@ -59,16 +59,14 @@ pub(in crate::backend) fn narrow(elem: DataType, lanes: u16) -> Option<String> {
     }
 }
 
-/// Whether elements are floats that C has no type for.
-pub(in crate::backend) fn is_half(elem: DataType) -> bool {
-    matches!(elem, DataType::F16 | DataType::Bf16)
-}
-
-/// A value as it is stored.
-pub(in crate::backend) fn stored(elem: DataType, text: &str) -> String {
+/// A value of a register type as it is stored.
+pub(in crate::backend) fn stored(elem: DataType, from: Register, text: &str) -> String {
     let is_atom = text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     match narrow(elem, 1) {
-        _ if is_half(elem) => format!("tamis_round_{elem}({text})"),
+        _ if elem.is_half() && from == Register::F64 => {
+            format!("tamis_round_{elem}(tamis_inexact({text}))")
+        }
+        _ if elem.is_half() => format!("tamis_round_{elem}({text})"),
         None => text.to_owned(),
         Some(_) if is_atom => format!("({}){text}", element(elem)),
         Some(_) => format!("({})({text})", element(elem)),

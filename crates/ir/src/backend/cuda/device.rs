@@ -258,7 +258,8 @@ impl Writer<'_> {
         };
         let elem = self.function.arrays[array].elem;
         let (lo, hi) = (self.expr(lo), self.expr(hi));
-        let value = stored(elem, &self.expr(value));
+        let register = self.function.type_of(value).register;
+        let value = stored(elem, register, &self.expr(value));
         let first = if lo == "0" { first } else { format!("{lo} + {first}") };
         let name = self.array(array).to_owned();
         self.line(&format!(

@@ -5,9 +5,12 @@ use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::ir::Expr;
 
-/// A value as it is stored in an array.
-pub(super) fn stored(elem: DataType, value: &str) -> String {
+/// A value of a register type as it is stored in an array.
+pub(super) fn stored(elem: DataType, from: Register, value: &str) -> String {
     match elem {
+        DataType::F16 | DataType::Bf16 if from == Register::F64 => {
+            stored(elem, Register::F32, &format!("inexact({value})"))
+        }
         DataType::F16 => format!("round_f16({value})"),
         DataType::Bf16 => format!("round_bf16({value})"),
         elem if elem.register().datatype() == elem && elem != DataType::Bool => value.to_owned(),

@@ -245,16 +245,17 @@ impl RustWriter<'_> {
     }
 
     fn store(&mut self, array: Array, index: &Expr, value: &Expr) {
-        let lanes = self.function.type_of(value).lanes;
+        let Type { register, lanes } = self.function.type_of(value);
         let name = self.array(array).to_owned();
         let at = self.index(index, "");
         let elem = self.function.arrays[array].elem;
         if lanes == 1 {
-            let text = format!("{name}[{at}] = {};", expr::stored(elem, &self.bare(value)));
+            let text =
+                format!("{name}[{at}] = {};", expr::stored(elem, register, &self.bare(value)));
             return self.line(&text);
         }
         let text = format!("let (at, lanes) = ({at}, {});", self.expr(value));
-        let lane = expr::stored(elem, "lanes[k]");
+        let lane = expr::stored(elem, register, "lanes[k]");
         self.line("{");
         self.indent += 1;
         self.line(&text);
@@ -265,7 +266,8 @@ impl RustWriter<'_> {
 
     fn fill(&mut self, array: Array, lo: &Expr, hi: &Expr, value: &Expr) {
         let elem = self.function.arrays[array].elem;
-        let value = expr::stored(elem, &self.expr(value));
+        let register = self.function.type_of(value).register;
+        let value = expr::stored(elem, register, &self.expr(value));
         let (lo, hi) = (self.bare(lo), self.bare(hi));
         let text = format!("fill({lo}, {hi}, {value}, {});", self.lent(array));
         self.line(&text);

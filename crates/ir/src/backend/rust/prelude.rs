@@ -133,7 +133,7 @@ const TYPED: [(&str, &[&str], &str); 18] = [
 ];
 
 /// Helpers of no type, or of one that Rust does not have.
-const HELPERS: [(&str, &str); 9] = [
+const HELPERS: [(&str, &str); 10] = [
     (
         "halved",
         "/// Lanes combined, halves first.
@@ -199,6 +199,13 @@ fn permute<T: Copy>(lo: i64, order: &[usize], array: &mut [T]) {
         _ => (f32::from_bits(rest) + 0.5).to_bits() - 0x3f00_0000,
     };
     (sign | half) as u16
+}",
+    ),
+    (
+        "inexact",
+        "fn inexact(x: f64) -> f32 {
+    let (bits, cut) = (x.to_bits(), (1u64 << 39) - 1);
+    f64::from_bits(bits & !cut | u64::from(bits & cut != 0) << 39) as f32
 }",
     ),
     ("widen_bf16", "fn widen_bf16(x: u16) -> f32 { f32::from_bits(u32::from(x) << 16) }"),

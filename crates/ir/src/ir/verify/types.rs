@@ -23,8 +23,11 @@ fn stmt(function: &Function, s: &Stmt) -> Checked {
         Stmt::Store { array, index, value } => {
             writable(function, *array)?;
             self::index(function, index)?;
-            let lanes = type_of(function, value)?.lanes;
-            typed(function, value, Type { lanes, ..element(function, *array) }, "values")
+            let ty = type_of(function, value)?;
+            if ty == Type::scalar(Register::F64) && function.arrays[*array].elem.is_half() {
+                return Ok(());
+            }
+            typed(function, value, Type { lanes: ty.lanes, ..element(function, *array) }, "values")
         }
         Stmt::For { var, lo, hi, step, body } => {
             index(function, lo)?;
