@@ -236,7 +236,10 @@ impl Facts<'_> {
         match e {
             Expr::Literal(c) => Expr::Literal(self.typed(c)),
             Expr::Unary(op, ref a) => match **a {
-                Expr::Literal(c) => self.folded(&e, eval::unary(op, c)),
+                // A kernel computes what leaves 64 bits, and notices.
+                Expr::Literal(c) if !eval::overflows_unary(op, c) => {
+                    self.folded(&e, eval::unary(op, c))
+                }
                 _ => e,
             },
             Expr::UserUnary(op, a) => match *a {

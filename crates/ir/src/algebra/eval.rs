@@ -63,6 +63,25 @@ pub fn overflows(op: BinaryOp, x: Scalar, y: Scalar) -> bool {
     }
 }
 
+/// Whether the integer that a function gives is beyond 64 bits, so that [`unary`] wraps around.
+pub fn overflows_unary(op: UnaryOp, x: Scalar) -> bool {
+    macro_rules! fits {
+        ($x:expr) => {
+            match op {
+                UnaryOp::Square => $x.checked_mul($x).is_some(),
+                UnaryOp::Cube => $x.checked_pow(3).is_some(),
+                _ => true,
+            }
+        };
+    }
+    match (op, x) {
+        (UnaryOp::Neg | UnaryOp::Abs, Scalar::I64(x)) => x == i64::MIN,
+        (_, Scalar::I64(x)) => !fits!(x),
+        (_, Scalar::U64(x)) => !fits!(x),
+        _ => false,
+    }
+}
+
 /// What a comparison gives; `None` of other operators.
 pub fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
     Some(match op {
