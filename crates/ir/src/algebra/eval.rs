@@ -4,6 +4,7 @@
 use super::cbrt::cbrt;
 use super::{BinaryOp, UnaryOp, complex, exp, log};
 use crate::datatype::Scalar;
+use std::f64::consts::LN_2;
 
 /// The value of a function of one operand, of the operand's register type.
 pub fn unary(op: UnaryOp, x: Scalar) -> Scalar {
@@ -210,11 +211,16 @@ macro_rules! float_functions {
                 UnaryOp::Cosh => x.cosh(),
                 UnaryOp::Tanh => x.tanh(),
                 // Not the libraries', which differ: these are the formulas of every backend.
+                // Twice the number may be infinite.
+                UnaryOp::Asinh if x.abs() > 1.0 / $t::MIN_POSITIVE => {
+                    (x.abs().ln() + LN_2 as $t).copysign(x)
+                }
                 UnaryOp::Asinh => {
                     let (a, i) = (x.abs(), 1.0 / x.abs());
                     (a + a / ($t::hypot(1.0, i) + i)).ln_1p().copysign(x)
                 }
                 UnaryOp::Acosh if x < 1.0 => $t::NAN,
+                UnaryOp::Acosh if x > 1.0 / $t::MIN_POSITIVE => x.ln() + LN_2 as $t,
                 UnaryOp::Acosh => (x + (x - 1.0).sqrt() * (x + 1.0).sqrt()).ln(),
                 UnaryOp::Atanh => {
                     let a = x.abs();

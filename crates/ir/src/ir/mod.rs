@@ -18,7 +18,8 @@
 //! is `x * x * x`, float `mod` is the exact remainder with the sign of y, `heaviside(x, y)` is
 //! `select(x < 0, 0, select(x == 0, y, select(x > 0, 1, x)))`. With `a` for `abs(x)`, `asinh(x)` is
 //! `log1p(a + a / (hypot(1, 1 / a) + 1 / a))` and `atanh(x)` is `log1p(2 * a / (1 - a)) / 2`, both
-//! with the sign of `x`; `acosh(x)` is `log(x + sqrt(x - 1) * sqrt(x + 1))`, and NaN below 1. `exp`, `log` and
+//! with the sign of `x`; `acosh(x)` is `log(x + sqrt(x - 1) * sqrt(x + 1))`, and NaN below 1; beyond one by the least normal
+//! number `asinh` and `acosh` of `a` are `log(a) + log(2)`. `exp`, `log` and
 //! `cbrt` are those of [`crate::algebra::eval`], within one ulp; `f32` is rounded from them. The other
 //! functions, and those within these formulas, are the platform's libm, of the operand's precision.
 //! Comparisons and `and or xor not` of [`Register::Bool`] give `Bool`; the latter evaluate both

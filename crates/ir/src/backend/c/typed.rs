@@ -172,15 +172,23 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         "number" if ty.register == Register::F64 => ("uint64_t bits", "return tamis_f64_of(bits);"),
         "asinh" => (
             ONE,
-            "TYPE a = fabs@(x), i = 1 / a; return copysign@(log1p@(a + a / (hypot@(1, i) + i)), x);",
+            "TYPE a = fabs@(x), i = 1 / a; return copysign@(a > LARGE ? log@(a) + (TYPE)0.6931471805599453 : \
+             log1p@(a + a / (hypot@(1, i) + i)), x);",
         ),
-        "acosh" => {
-            (ONE, "return x < 1 ? __builtin_nan@(\"\") : log@(x + sqrt@(x - 1) * sqrt@(x + 1));")
-        }
+        "acosh" => (
+            ONE,
+            "if (x > LARGE) return log@(x) + (TYPE)0.6931471805599453; return x < 1 ? __builtin_nan@(\"\") : \
+             log@(x + sqrt@(x - 1) * sqrt@(x + 1));",
+        ),
         "atanh" => (ONE, "TYPE a = fabs@(x); return copysign@(log1p@(2 * a / (1 - a)) / 2, x);"),
         _ => return None,
     };
-    let body = body.replace('@', if ty.register == Register::F32 { "f" } else { "" });
+    // One by the least normal number.
+    let (suffix, large) = match ty.register {
+        Register::F32 => ("f", "8.507059173023462e37f"),
+        _ => ("", "4.49423283715579e307"),
+    };
+    let body = body.replace('@', suffix).replace("LARGE", large);
     Some(parts(&type_name(ty), params, &body))
 }
 

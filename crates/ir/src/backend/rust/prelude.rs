@@ -111,6 +111,7 @@ const TYPED: [(&str, &[&str], &str); 18] = [
         FLOATS,
         "fn NAME(x: TYPE) -> TYPE {
     let (a, one) = (x.abs(), 1.0 as TYPE);
+    if a > 1.0 / TYPE::MIN_POSITIVE { return (a.ln() + 0.6931471805599453 as TYPE).copysign(x) }
     let i = one / a;
     (a + a / (one.hypot(i) + i)).ln_1p().copysign(x)
 }",
@@ -119,6 +120,7 @@ const TYPED: [(&str, &[&str], &str); 18] = [
         "acosh",
         FLOATS,
         "fn NAME(x: TYPE) -> TYPE {
+    if x > 1.0 / TYPE::MIN_POSITIVE { return x.ln() + 0.6931471805599453 as TYPE }
     if x < 1.0 { TYPE::NAN } else { (x + (x - 1.0).sqrt() * (x + 1.0).sqrt()).ln() }
 }",
     ),
