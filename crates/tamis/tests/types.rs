@@ -247,3 +247,27 @@ fn what_becomes_16_bits_is_rounded_once() {
         assert_eq!(packed.expect("a tensor").vals().get(0).as_f64(), expected);
     }
 }
+
+#[test]
+fn functions_of_large_numbers_do_not_leave_the_type_on_the_way() {
+    let a = Tensor::dense(&[3], vec![1e308, -1.5e308, 1e9]).expect("valid arrays");
+    let b = Tensor::dense(&[2], vec![3e38f32, 1e9]).expect("valid arrays");
+    let expected = "709.889355822726 -710.2948209308341 21.416413017506358";
+    check("r(i) = asinh(a(i))", &[("a", &a)], None, expected);
+    check("r(i) = acosh(abs(a(i)))", &[("a", &a)], None, &expected.replace('-', ""));
+    check("r(i) = asinh(b(i))", &[("b", &b)], None, "89.28999 21.416412");
+    check("r(i) = acosh(b(i))", &[("b", &b)], None, "89.28999 21.416412");
+}
+
+#[test]
+fn fractions_below_the_least_integer_lose_them() {
+    let byte = Tensor::dense(&[2], vec![-128.9, 127.9]).expect("valid arrays");
+    let word = Tensor::dense(&[1], vec![-2147483648.9]).expect("valid arrays");
+    let single = Tensor::dense(&[1], vec![-2147483648f32]).expect("valid arrays");
+    check("r(i) = a(i)", &[("a", &byte)], Some(DataType::I8), "-128 127");
+    check("r(i) = a(i)", &[("a", &word)], Some(DataType::I32), "-2147483648");
+    check("r(i) = a(i) - 1", &[("a", &word)], Some(DataType::I32), "integer-overflow");
+    check("r(i) = a(i)", &[("a", &single)], Some(DataType::I32), "-2147483648");
+    check("r(i) = a(i) - 0.2", &[("a", &byte)], Some(DataType::I8), "integer-overflow");
+    check("r(i) = a(i) + 0.9", &[("a", &byte)], Some(DataType::U8), "integer-overflow");
+}

@@ -203,6 +203,13 @@ impl DataType {
 }
 
 impl Register {
+    /// One less than an integer, if floats of this type have it: what lies between the two is the integer without its
+    /// fraction.
+    pub fn number_below(self, integer: i128) -> Option<Scalar> {
+        let below = Scalar::F64((integer - 1) as f64).convert(self);
+        (below.as_f64() as i128 == integer - 1).then_some(below)
+    }
+
     /// Every register type.
     pub const ALL: [Register; 5] =
         [Register::Bool, Register::I64, Register::U64, Register::F32, Register::F64];

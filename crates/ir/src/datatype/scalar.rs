@@ -139,9 +139,11 @@ impl Scalar {
             _ if datatype == DataType::Bool => true,
             (Some(all), Some(x)) => all.contains(&x),
             (Some(all), None) => {
-                let (x, least) = (self.as_f64(), *all.start());
-                // What is above -1 is 0 without its fraction.
-                let is_above = if least == 0 { x > -1.0 } else { x >= least as f64 };
+                let x = self.as_f64();
+                let is_above = match Register::F64.number_below(*all.start()) {
+                    Some(below) => x > below.as_f64(),
+                    None => x >= *all.start() as f64,
+                };
                 is_above && x < (*all.end() + 1) as f64
             }
         }

@@ -300,10 +300,9 @@ fn fitting(elem: DataType, value: &Expr, from: Register) -> Vec<Expr> {
     let is = |op, bound: Scalar| binary(op, value.clone(), Expr::Const(bound.convert(from)));
     let beyond = held.end() + 1;
     let Some(all) = from.datatype().integers() else {
-        // What is above -1 is 0 without its fraction.
-        let least = match *held.start() {
-            0 => is(BinaryOp::Gt, Scalar::F64(-1.0)),
-            least => is(BinaryOp::Ge, Scalar::F64(least as f64)),
+        let least = match from.number_below(*held.start()) {
+            Some(below) => is(BinaryOp::Gt, below),
+            None => is(BinaryOp::Ge, Scalar::F64(*held.start() as f64)),
         };
         return vec![least, is(BinaryOp::Lt, Scalar::F64(beyond as f64))];
     };
