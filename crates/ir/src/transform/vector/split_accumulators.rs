@@ -393,10 +393,11 @@ impl Sum {
         if are_chosen {
             stmts.extend(self.left(function, (mid, end), ways));
         }
+        let varies = !matches!(self.lo, Expr::Const(_));
         let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
         let mut rest = vec![Stmt::For { var: self.var, lo, hi, step: 1, body: self.body }];
-        if lanes > 1 && self.op != BinaryOp::Add {
-            // What is too short for vectors is not to wait for their lanes; a sum of none is cheap.
+        if lanes > 1 && (varies || self.op != BinaryOp::Add) {
+            // What is too short for vectors is not to wait for their lanes; a sum of none is cheap where all are alike.
             let cond = binary(BinaryOp::Ge, count, int(stride));
             let otherwise = vec![assign(mid, Expr::Var(begin))];
             stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
