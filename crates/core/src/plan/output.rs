@@ -347,6 +347,8 @@ impl Planner<'_> {
     fn is_unordered(self, var: IndexVar) -> bool {
         let mut hashed = false;
         let mut listed = false;
+        let loops = outer_loops(&self.kernel.body);
+        let inside = loops.iter().position(|&v| v == var).map_or(&[][..], |at| &loops[at..]);
         for access in distinct(&self.kernel.body) {
             let vars = self.program.level_vars(access.tensor, &access.indices);
             let levels = self.program.storage(access.tensor).format.levels();
@@ -357,7 +359,8 @@ impl Planner<'_> {
                     (true, _) => {}
                     (_, true) => hashed |= !p.ordered || reversed,
                     (_, false) if self.only_alone(level.kind) || reversed => return true,
-                    (_, false) => listed = true,
+                    // Below a level of an inner loop it is searched, when that is known.
+                    (_, false) => listed |= vars[..k].iter().all(|above| !inside.contains(above)),
                 }
             }
         }
