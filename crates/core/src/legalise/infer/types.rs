@@ -44,6 +44,9 @@ pub(in crate::legalise) fn compute_type(
         (Some(t), Some(wanted)) if t.integers().is_none() || wanted.integers().is_none() => {
             Some(t.promote(wanted))
         }
+        // Coordinates and constants have a sign, and are rounded once.
+        (None, Some(DataType::U64)) => Some(DataType::I64),
+        (None, Some(wanted)) if wanted.is_half() => Some(DataType::F64),
         (operands, wanted) => operands.or(wanted),
     };
     let computed = operands.unwrap_or(if fraction { DataType::F64 } else { DataType::I64 });
