@@ -386,18 +386,20 @@ impl Sum {
         stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
         let joined = halves_combined(self.op, parts);
         let joined = if ty.lanes > 1 { Expr::Reduce(self.op, Box::new(joined)) } else { joined };
-        let are_some = lt(Expr::Var(begin), Expr::Var(mid));
+        // Of loops that begin with a coordinate all may be alike, and a sum of none is cheap.
+        let may_be_short = !matches!(self.lo, Expr::Const(_)) || self.op != BinaryOp::Add;
+        let is_guarded = lanes == 1 || may_be_short;
+        let are_some = (!is_guarded).then(|| lt(Expr::Var(begin), Expr::Var(mid)));
         let total = with_terms((self.op, Expr::Var(self.total)), factor, joined, are_some);
         stmts.push(assign(self.total, total));
         let are_chosen = lanes == 1 && self.left == Left::Selects && self.is_cheap();
         if are_chosen {
             stmts.extend(self.left(function, (mid, end), ways));
         }
-        let varies = !matches!(self.lo, Expr::Const(_));
         let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
         let mut rest = vec![Stmt::For { var: self.var, lo, hi, step: 1, body: self.body }];
-        if lanes > 1 && (varies || self.op != BinaryOp::Add) {
-            // What is too short for vectors is not to wait for their lanes; a sum of none is cheap where all are alike.
+        if lanes > 1 && may_be_short {
+            // What is too short for vectors is not to wait for their lanes.
             let cond = binary(BinaryOp::Ge, count, int(stride));
             let otherwise = vec![assign(mid, Expr::Var(begin))];
             stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
@@ -415,16 +417,19 @@ impl Sum {
 }
 
 /// A total with the sum of terms, times what they have in common, or with the least or the largest of them; without
-/// terms it stays as it is, whatever they would be multiplied by.
+/// terms, if there may be none, it stays as it is, whatever they would be multiplied by.
 fn with_terms(
     (op, total): (BinaryOp, Expr),
     factor: Option<Expr>,
     terms: Expr,
-    are_some: Expr,
+    are_some: Option<Expr>,
 ) -> Expr {
     let Some(factor) = factor else { return binary(op, total, terms) };
     let scaled = Expr::Fma(Box::new(factor), Box::new(terms), Box::new(total.clone()));
-    Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total))
+    match are_some {
+        Some(are_some) => Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total)),
+        None => scaled,
+    }
 }
 
 /// Whether an expression keeps its value while a loop computes a sum: it reads inputs, and arguments of functions.
