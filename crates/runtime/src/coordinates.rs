@@ -65,6 +65,7 @@ impl Coordinates {
         check_lengths(&dims, &crds, vals.len())?;
         crds.iter().zip(&dims).enumerate().try_for_each(|(m, (c, &d))| check_mode(c, d, m))?;
         if let Values::Bool(truths) = &vals
+            && !holds_of_all(truths, &|part| part.iter().fold(0, |bits, byte| bits | byte) <= 1)
             && let Some(n) = truths.iter().position(|&byte| byte > 1)
         {
             let message = format!("the truth value {} of entry {n} is neither 0 nor 1", truths[n]);
@@ -215,13 +216,18 @@ fn check_lengths(dims: &[u64], crds: &[Vec<u64>], values: usize) -> Result<(), D
     }
 }
 
+/// Whether something holds of all parts of an array, asked on all threads.
+fn holds_of_all<T: Sync>(all: &[T], holds: &(dyn Fn(&[T]) -> bool + Sync)) -> bool {
+    let parts: Vec<&[T]> = all.chunks(1 << 16).collect();
+    threads::all(parts.len(), &|k| holds(parts[k]))
+}
+
 /// Refuses coordinates of a mode outside its dimension.
 fn check_mode(crds: &[u64], dimension: u64, m: usize) -> Result<(), Diagnostic> {
     // Without an early exit, so that several are compared at once.
     let is_inside =
         |part: &[u64]| !part.iter().fold(false, |outside, &c| outside | (c >= dimension));
-    let parts: Vec<&[u64]> = crds.chunks(1 << 16).collect();
-    if threads::all(parts.len(), &|k| is_inside(parts[k])) {
+    if holds_of_all(crds, &is_inside) {
         return Ok(());
     }
     let at = crds.iter().position(|&c| c >= dimension).unwrap_or(0);

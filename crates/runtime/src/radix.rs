@@ -170,7 +170,7 @@ pub(crate) fn sorted<K: Key>(
     Ok(records)
 }
 
-/// What only one thread has at a time.
+/// Waits for what another thread has; where that panicked, `threads::each` does.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The thread pool, shared with the user's: rayon's global one, and parts of one task on it.
+//! The thread pool, shared with the user's: rayon's global one, and running the parts of a task on it.
 
 use rayon::prelude::*;
 use std::env::VarError;
@@ -84,8 +84,8 @@ pub fn count() -> usize {
     rayon::current_num_threads()
 }
 
-/// Does the parts `0..count` of a task on all threads. Not generic, nor are others here in what they hand to rayon: its
-/// code is compiled once, not for each task.
+/// Runs `part` for each number below `count`, on all threads. It takes a `dyn` function, as the others here do, so that
+/// rayon's generic code is compiled once and not for each caller.
 pub(crate) fn each(count: usize, part: &(dyn Fn(usize) + Sync)) {
     match count {
         // The calling thread need not wait for another.
