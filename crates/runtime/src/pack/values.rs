@@ -64,7 +64,7 @@ impl<'v> Numbers<'v> {
         // What needs no conversion, most of the time.
         match (self.vals, self.datatype) {
             (Values::F64(v), DataType::F64) => return v[n].to_bits().into(),
-            (Values::F32(v), DataType::F32) => return v[n].to_bits().into(),
+            (Values::F32(v), DataType::F32) => return f64::from(v[n]).to_bits().into(),
             (Values::I64(v), DataType::I64) => return v[n].cast_unsigned().into(),
             _ => {}
         }
@@ -77,7 +77,9 @@ impl<'v> Numbers<'v> {
 pub(super) fn bits(c: Scalar, datatype: DataType) -> u128 {
     let c = match datatype {
         DataType::Bool => c.convert(Register::Bool),
-        DataType::F16 | DataType::Bf16 => c.convert(Register::F64),
+        // Integers are rounded to 32 bits once, which 64 bits may not hold either.
+        DataType::F32 if c.integer().is_some() => c.convert(Register::F32).convert(Register::F64),
+        DataType::F16 | DataType::Bf16 | DataType::F32 => c.convert(Register::F64),
         datatype => c.computed(datatype),
     };
     match c {
@@ -128,7 +130,7 @@ macro_rules! stored {
 
 stored! {
     f64 as f64: double, |a, b| a + b, Ok;
-    f32 as f64: single, |a, b| a + b, |sum| Ok(sum as f32);
+    f32 as f64: double, |a, b| a + b, |sum| Ok(sum as f32);
     F16 as f64: double, |a, b| a + b, |sum| Ok(F16::from(sum));
     Bf16 as f64: double, |a, b| a + b, |sum| Ok(Bf16::from(sum));
     u64 as u64: |bits| bits as u64, u64::wrapping_add, Ok;
