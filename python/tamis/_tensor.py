@@ -140,7 +140,8 @@ class Tensor(Operators, Methods, _native.Tensor):
         if name == ("bf16" if is_half else type_name(self.dtype)):
             return self.copy() if copy else self
         if name == "bf16":
-            return self.astype(np.float32).asformat(f"{self.format}{{bf16}}")
+            real = self.astype(np.float64) if self.dtype.kind == "c" else self
+            return real.asformat(f"{self.format}{{bf16}}")
         elements = self.canonical()
         values, fill = elements.values, elements.fill_value
         if self.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":

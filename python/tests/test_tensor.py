@@ -658,6 +658,11 @@ def test_types_of_half_the_digits():
         assert x.storage.startswith("csr{bf16,")
     assert made.astype("f4").storage.startswith("csr{f32,")
     assert "float32" in made._repr_html_()
+    # A little more than halfway between two, which 32 bits do not tell from halfway.
+    near = 1 + 2**-8 + 2**-30
+    for value in (near, complex(near, 3)):
+        rounded = tamis.asarray(np.array([value])).astype("bf16").astype("f8")
+        assert rounded.to_numpy()[0] == 1 + 2**-7
 
 
 NAN, INF = np.nan, np.inf

@@ -42,12 +42,8 @@ pub(crate) fn is_scipys(tensor: &Tensor, owner: Owner) -> bool {
     let axes = tensor.dims().len();
     let fits = axes == 2 || axes == 1 && owner == Owner::SparseArray;
     fits && storage.fill.is_zero()
-        && !is_half(storage.datatype)
+        && !storage.datatype.is_half()
         && scheme(&storage.format).is_some()
-}
-
-fn is_half(datatype: DataType) -> bool {
-    matches!(datatype, DataType::F16 | DataType::Bf16)
 }
 
 /// A tensor of the package.
@@ -95,7 +91,7 @@ pub(crate) fn scipy(
     access: Access,
 ) -> PyResult<Bound<'_, PyAny>> {
     let (axes, storage) = (tensor.dims().len(), tensor.storage().clone());
-    if !storage.fill.is_zero() || is_half(storage.datatype) || axes == 0 {
+    if !storage.fill.is_zero() || storage.datatype.is_half() || axes == 0 {
         let message = match storage.fill.is_zero() {
             true => {
                 format!("SciPy has no sparse arrays of {axes} axes and type {}", storage.datatype)
