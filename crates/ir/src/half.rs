@@ -50,14 +50,14 @@ impl From<f32> for F16 {
 
 impl From<f64> for F16 {
     fn from(x: f64) -> F16 {
-        F16::from(inexact(x))
+        F16::from(round_to_odd(x))
     }
 }
 
-/// The `f32` that rounds to 16 bits as a number does: its first 14 digits, of which the last is 1 where further ones
-/// are cut off, so that it lies between the same neighbours and is never halfway between two unless the number is
+/// The `f32` that rounds to 16 bits as a number does: its first 14 binary digits, of which the last is 1 where further
+/// ones are cut off. It lies between the same neighbours, and is never halfway between two unless the number is
 /// (rounding to odd: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
-pub fn inexact(x: f64) -> f32 {
+pub fn round_to_odd(x: f64) -> f32 {
     const CUT: u64 = (1 << 39) - 1;
     let bits = x.to_bits();
     f64::from_bits((bits & !CUT) | (u64::from(bits & CUT != 0) << 39)) as f32
@@ -81,7 +81,7 @@ impl From<f32> for Bf16 {
 
 impl From<f64> for Bf16 {
     fn from(x: f64) -> Bf16 {
-        Bf16::from(inexact(x))
+        Bf16::from(round_to_odd(x))
     }
 }
 

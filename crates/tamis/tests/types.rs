@@ -1,5 +1,6 @@
 //! Element types over their whole range, on every backend.
 
+use std::collections::BTreeMap;
 use tamis::{Backend, Coordinates, DataType, Duplicates, F16, Kernel, Options, Tensor, Values};
 
 /// What a program computes last, as the scalars of the dense result.
@@ -237,14 +238,50 @@ fn what_becomes_16_bits_is_rounded_once() {
     check("r(i) = a(i)", &[("a", &halves)], f16, "396.25 1.0");
     check("r(i) = a(i) + 0 * b(i)", &[("a", &halves), ("b", &halves)], f16, "396.25 1.0");
     check("r(i) = a(i)", &[("a", &brains)], bf16, "1.0078125 -3.0");
-    for (values, datatype, expected) in
-        [(396.125 + half, DataType::F16, 396.25), (1.00390625 + brain, DataType::Bf16, 1.0078125)]
-    {
-        let list = Coordinates::new(vec![1], vec![vec![0]], Values::F64(vec![values]));
+    let single = 2f64.powi(-24);
+    for (terms, datatype, expected) in [
+        (vec![396.125 + half], DataType::F16, 396.25),
+        (vec![396.0, 0.125, half], DataType::F16, 396.25),
+        (vec![1.00390625 + brain], DataType::Bf16, 1.0078125),
+        (vec![1.0 + single * 0.999, single * 0.002], DataType::F32, 1.0 + 2.0 * single),
+    ] {
+        let crds = vec![vec![0; terms.len()]];
+        let list = Coordinates::new(vec![1], crds, Values::F64(terms));
         let storage = tamis::format::parse("dense", Some(1)).and_then(|f| f.resolve(datatype));
         let storage = storage.expect("a storage");
         let packed = tamis::pack(&list.expect("a list"), &storage, Duplicates::Sum);
         assert_eq!(packed.expect("a tensor").vals().get(0).as_f64(), expected);
+    }
+}
+
+#[test]
+fn coordinates_have_a_sign_whatever_the_result_is() {
+    for (text, expected) in [
+        ("r(i) = max(1 - i, 0)", "1 0 0"),
+        ("r(i) = abs(i - 2)", "2 1 0"),
+        ("r(i) = (i - 3) / 2 + 5", "4 4 5"),
+        ("r(i) = mod(i - 2, 3)", "1 2 0"),
+        ("r(i) = i - 1", "integer-overflow"),
+        ("r(i) = abs(2 - 5)", "3 3 3"),
+        (
+            "r(i) = 18446744073709551615 - i",
+            "18446744073709551615 18446744073709551614 18446744073709551613",
+        ),
+    ] {
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let dims = BTreeMap::from([("i".to_owned(), 3)]);
+            let datatype = Some(DataType::U64);
+            let options = Options { backend, datatype, dims, ..Options::default() };
+            let kernel = Kernel::compile(text, &[], &options).unwrap_or_else(|d| panic!("{d}"));
+            let values: Vec<String> = match kernel.run(&[]) {
+                Ok(results) => {
+                    let vals = results[0].1.vals();
+                    (0..vals.len()).map(|k| vals.get(k).to_string()).collect()
+                }
+                Err(d) => vec![d.code.name().to_owned()],
+            };
+            assert_eq!(values.join(" "), expected, "{text}");
+        }
     }
 }
 

@@ -77,6 +77,7 @@ pub fn overflows_unary(op: UnaryOp, x: Scalar) -> bool {
     }
     match (op, x) {
         (UnaryOp::Neg | UnaryOp::Abs, Scalar::I64(x)) => x == i64::MIN,
+        (UnaryOp::Neg, Scalar::U64(x)) => x != 0,
         (_, Scalar::I64(x)) => !fits!(x),
         (_, Scalar::U64(x)) => !fits!(x),
         _ => false,
@@ -281,11 +282,29 @@ float_functions!(f64 unary_f64 binary_f64);
 
 #[cfg(test)]
 mod tests {
-    use super::binary;
-    use crate::algebra::BinaryOp;
+    use super::{binary, overflows_unary};
     use crate::algebra::cbrt::cbrt;
+    use crate::algebra::{BinaryOp, UnaryOp};
     use crate::algebra::{exp, log};
     use crate::datatype::Scalar;
+
+    #[test]
+    fn functions_of_integers_that_leave_64_bits_are_told() {
+        use UnaryOp::{Abs, Cube, Neg, Square};
+        let (signed, unsigned) = (Scalar::I64, Scalar::U64);
+        for (op, most, beyond) in [
+            (Neg, signed(i64::MAX), signed(i64::MIN)),
+            (Neg, unsigned(0), unsigned(5)),
+            (Abs, signed(-i64::MAX), signed(i64::MIN)),
+            (Square, signed(3_037_000_499), signed(-3_037_000_500)),
+            (Square, unsigned(u32::MAX.into()), unsigned(1 << 32)),
+            (Cube, signed(-2_097_152), signed(2_097_152)),
+            (Cube, unsigned(2_642_245), unsigned(2_642_246)),
+        ] {
+            assert!(!overflows_unary(op, most), "{op:?} of {most}");
+            assert!(overflows_unary(op, beyond), "{op:?} of {beyond}");
+        }
+    }
 
     #[test]
     fn remainders_are_exact_and_have_the_sign_of_the_divisor() {

@@ -203,8 +203,8 @@ impl DataType {
 }
 
 impl Register {
-    /// One less than an integer, if floats of this type have it: what lies between the two is the integer without its
-    /// fraction.
+    /// The number one below an integer that is at most 0, if this type has it exactly: floats between the two become the
+    /// integer when their fraction is cut off.
     pub fn number_below(self, integer: i128) -> Option<Scalar> {
         let below = Scalar::F64((integer - 1) as f64).convert(self);
         (below.as_f64() as i128 == integer - 1).then_some(below)

@@ -255,6 +255,25 @@ mod tests {
     use super::{DataType, Register, Scalar};
 
     #[test]
+    fn fractions_below_the_least_integer_fit() {
+        for (x, datatype, fits) in [
+            (-128.9, DataType::I8, true),
+            (-129.0, DataType::I8, false),
+            (127.9, DataType::I8, true),
+            (-0.9, DataType::U8, true),
+            (-1.0, DataType::U8, false),
+            (-2147483648.9, DataType::I32, true),
+            (-9223372036854775808.0, DataType::I64, true),
+            (-9223372036854777856.0, DataType::I64, false),
+        ] {
+            assert_eq!(Scalar::F64(x).fits(datatype), fits, "{x} as {datatype}");
+        }
+        assert_eq!(Register::F32.number_below(-128), Some(Scalar::F32(-129.0)));
+        assert_eq!(Register::F32.number_below(-1 << 31), None);
+        assert_eq!(Register::F64.number_below(-1 << 63), None);
+    }
+
+    #[test]
     fn constants_are_equal_if_their_texts_are() {
         let nan = |sign: f64| Scalar::F64(f64::NAN.copysign(sign));
         assert_eq!(nan(1.0), nan(-1.0));

@@ -6,7 +6,7 @@
 //! asked for). Arrays have a [`DataType`](crate::datatype::DataType) of their elements. A load widens (`bool` and integers
 //! under 64 bit give `i64`, floats of 16 bits `f32`, the others stay); a store of an `i64` into an
 //! array of those narrows, and whoever lowers has made sure that it fits (`bool`: the value is 0 or
-//! 1); a store of an `f32`, or of one `f64`, into an array of floats of 16 bits rounds as [`crate::half`] does. Operands of an
+//! 1); a store of an `f32`, or of a single `f64` (not a vector), into an array of floats of 16 bits rounds as [`crate::half`] does. Operands of an
 //! operator have the same register type and lanes; nothing converts implicitly.
 //!
 //! **Integers** are 64-bit, two's complement (`i64`) or without sign (`u64`), and wrap; `x / 0` and
@@ -18,7 +18,7 @@
 //! is `x * x * x`, float `mod` is the exact remainder with the sign of y, `heaviside(x, y)` is
 //! `select(x < 0, 0, select(x == 0, y, select(x > 0, 1, x)))`. With `a` for `abs(x)`, `asinh(x)` is
 //! `log1p(a + a / (hypot(1, 1 / a) + 1 / a))` and `atanh(x)` is `log1p(2 * a / (1 - a)) / 2`, both
-//! with the sign of `x`; `acosh(x)` is `log(x + sqrt(x - 1) * sqrt(x + 1))`, and NaN below 1; beyond one by the least normal
+//! with the sign of `x`; `acosh(x)` is `log(x + sqrt(x - 1) * sqrt(x + 1))`, and NaN below 1; above 1 by the least normal
 //! number `asinh` and `acosh` of `a` are `log(a) + log(2)`. `exp`, `log` and
 //! `cbrt` are those of [`crate::algebra::eval`], within one ulp; `f32` is rounded from them. The other
 //! functions, and those within these formulas, are the platform's libm, of the operand's precision.

@@ -297,9 +297,10 @@ static inline void tamis_prefetch_far(const void *array, int64_t at, int64_t siz
 }",
     ),
     (
-        "tamis_inexact",
-        "/* The first 14 digits, the last of which is 1 where others are cut off: it rounds to 16 bits as all do. */
-static inline float tamis_inexact(double x) {
+        "tamis_round_to_odd",
+        "/* The first 14 binary digits, the last of which is 1 where further ones are cut off: x and this have the same
+   nearest float of 16 bits. */
+static inline float tamis_round_to_odd(double x) {
   const uint64_t cut = ((uint64_t)1 << 39) - 1;
   uint64_t bits;
   memcpy(&bits, &x, 8);

@@ -183,7 +183,7 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         "atanh" => (ONE, "TYPE a = fabs@(x); return copysign@(log1p@(2 * a / (1 - a)) / 2, x);"),
         _ => return None,
     };
-    // One by the least normal number.
+    // 1 by the least normal number: twice a larger one may be infinite.
     let (suffix, large) = match ty.register {
         Register::F32 => ("f", "8.507059173023462e37f"),
         _ => ("", "4.49423283715579e307"),

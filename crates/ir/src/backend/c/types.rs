@@ -64,7 +64,7 @@ pub(in crate::backend) fn stored(elem: DataType, from: Register, text: &str) -> 
     let is_atom = text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     match narrow(elem, 1) {
         _ if elem.is_half() && from == Register::F64 => {
-            format!("tamis_round_{elem}(tamis_inexact({text}))")
+            format!("tamis_round_{elem}(tamis_round_to_odd({text}))")
         }
         _ if elem.is_half() => format!("tamis_round_{elem}({text})"),
         None => text.to_owned(),

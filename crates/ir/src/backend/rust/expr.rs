@@ -8,8 +8,8 @@ use crate::ir::Expr;
 /// A value of a register type as it is stored in an array.
 pub(super) fn stored(elem: DataType, from: Register, value: &str) -> String {
     match elem {
-        DataType::F16 | DataType::Bf16 if from == Register::F64 => {
-            stored(elem, Register::F32, &format!("inexact({value})"))
+        _ if elem.is_half() && from == Register::F64 => {
+            stored(elem, Register::F32, &format!("round_to_odd({value})"))
         }
         DataType::F16 => format!("round_f16({value})"),
         DataType::Bf16 => format!("round_bf16({value})"),

@@ -204,8 +204,8 @@ fn permute<T: Copy>(lo: i64, order: &[usize], array: &mut [T]) {
 }",
     ),
     (
-        "inexact",
-        "fn inexact(x: f64) -> f32 {
+        "round_to_odd",
+        "fn round_to_odd(x: f64) -> f32 {
     let (bits, cut) = (x.to_bits(), (1u64 << 39) - 1);
     f64::from_bits(bits & !cut | u64::from(bits & cut != 0) << 39) as f32
 }",
