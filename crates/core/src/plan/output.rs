@@ -334,21 +334,18 @@ impl Planner<'_> {
         else {
             return None;
         };
-        let kind = self.program.storage(access.tensor).format.levels()[*level].kind;
-        let p = kind.properties();
+        let p = self.program.storage(access.tensor).format.levels()[*level].kind.properties();
         let ascends =
             p.ordered && p.unique && self.program.walk(access, *level) == WalkOrder::AsStored;
         let [of] = of[..] else { return None };
         ascends.then_some(of)
     }
 
-    /// Whether a loop over a variable may visit its coordinates in another order than ascending,
-    /// or again.
+    /// Whether a loop over a variable may visit its coordinates in another order than ascending, or again.
     fn is_unordered(self, var: IndexVar) -> bool {
-        let mut hashed = false;
-        let mut listed = false;
+        let (mut hashed, mut listed) = (false, false);
         let loops = outer_loops(&self.kernel.body);
-        let inside = loops.iter().position(|&v| v == var).map_or(&[][..], |at| &loops[at..]);
+        let inside: Vec<_> = loops.into_iter().skip_while(|&v| v != var).collect();
         for access in distinct(&self.kernel.body) {
             let vars = self.program.level_vars(access.tensor, &access.indices);
             let levels = self.program.storage(access.tensor).format.levels();

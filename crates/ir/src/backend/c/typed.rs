@@ -170,16 +170,8 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
             return Some(("uint64_t".to_owned(), "double x".to_owned(), body.to_owned()));
         }
         "number" if ty.register == Register::F64 => ("uint64_t bits", "return tamis_f64_of(bits);"),
-        "asinh" => (
-            ONE,
-            "TYPE a = fabs@(x), i = 1 / a; return copysign@(a > LARGE ? log@(a) + (TYPE)0.6931471805599453 : \
-             log1p@(a + a / (hypot@(1, i) + i)), x);",
-        ),
-        "acosh" => (
-            ONE,
-            "if (x > LARGE) return log@(x) + (TYPE)0.6931471805599453; return x < 1 ? __builtin_nan@(\"\") : \
-             log@(x + sqrt@(x - 1) * sqrt@(x + 1));",
-        ),
+        "asinh" => (ONE, ASINH),
+        "acosh" => (ONE, ACOSH),
         "atanh" => (ONE, "TYPE a = fabs@(x); return copysign@(log1p@(2 * a / (1 - a)) / 2, x);"),
         _ => return None,
     };
@@ -193,6 +185,10 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
 }
 
 /// As in [`crate::algebra::eval`].
+const ASINH: &str = "TYPE a = fabs@(x), i = 1 / a; \
+    return copysign@(a > LARGE ? log@(a) + (TYPE)0.6931471805599453 : log1p@(a + a / (hypot@(1, i) + i)), x);";
+const ACOSH: &str = "if (x > LARGE) return log@(x) + (TYPE)0.6931471805599453; \
+    return x < 1 ? __builtin_nan@(\"\") : log@(x + sqrt@(x - 1) * sqrt@(x + 1));";
 const CBRT: &str = "
   if (x == 0 || x - x != 0) return x;
   double a = fabs(x), scale = 1, t;

@@ -351,6 +351,12 @@ impl Sum {
         if ty.lanes > 1 { splat(start, ty.lanes) } else { start }
     }
 
+    /// Whether it is asked if a loop fills vectors. Rows that begin with the same coordinate are all as long in most programs, and a sum
+    /// of none is cheap.
+    fn may_be_short(&self) -> bool {
+        !matches!(self.lo, Expr::Const(_)) || self.op != BinaryOp::Add
+    }
+
     /// The loop with `ways` accumulators of `lanes` lanes, and the rest of it.
     fn unrolled(
         self,
@@ -386,10 +392,8 @@ impl Sum {
         stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
         let joined = halves_combined(self.op, parts);
         let joined = if ty.lanes > 1 { Expr::Reduce(self.op, Box::new(joined)) } else { joined };
-        // Of loops that begin with a coordinate all may be alike, and a sum of none is cheap.
-        let may_be_short = !matches!(self.lo, Expr::Const(_)) || self.op != BinaryOp::Add;
-        let is_guarded = lanes == 1 || may_be_short;
-        let are_some = (!is_guarded).then(|| lt(Expr::Var(begin), Expr::Var(mid)));
+        let may_be_short = self.may_be_short();
+        let are_some = (lanes > 1 && !may_be_short).then(|| lt(Expr::Var(begin), Expr::Var(mid)));
         let total = with_terms((self.op, Expr::Var(self.total)), factor, joined, are_some);
         stmts.push(assign(self.total, total));
         let are_chosen = lanes == 1 && self.left == Left::Selects && self.is_cheap();
