@@ -39,7 +39,7 @@
 //! | `temporary` | temporary files and folders |
 //! | `ending` | removing these, and killing compilers, however the process ends |
 //! | `size` | sizes as people write them |
-//! | `threads` | the thread pool |
+//! | `threads` | the thread pool, and running the parts of a task on it |
 //! | `processor` | the processor level that code is generated for: the one asked for, what it allows, what the machine has |
 //!
 //! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`, the features `ndarray`, `sprs`

@@ -10,8 +10,8 @@
 
 use crate::budget;
 use crate::memory::Building;
-use crate::threads;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::threads::{self, locked};
+use std::sync::Mutex;
 use tamis_ir::diagnostic::Diagnostic;
 
 /// Most bits of the first digit: its buckets' ends are written at once, so they should be in cache.
@@ -168,11 +168,6 @@ pub(crate) fn sorted<K: Key>(
         }
     }
     Ok(records)
-}
-
-/// Waits for what another thread has; where that panicked, `threads::each` does.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The records in buckets by the `top` bits above `low` ones, and the end of each bucket.

@@ -262,7 +262,7 @@ impl Values<'_> {
     fn narrowed(&mut self, vals: Vals, position: Expr, value: Value) -> Vec<ir::Stmt> {
         let elem = self.builder.arrays[vals.arrays()[0]].elem;
         let from = self.facts.register();
-        // Floats of 16 bits are rounded from what is stored, once.
+        // A store rounds to 16 bits by itself: from what is computed, not from an `f32` in between.
         let to =
             if elem.is_half() && from != Register::F32 { Register::F64 } else { elem.register() };
         let converted = |e: Expr| if from == to { e } else { Expr::Convert(to, Box::new(e)) };

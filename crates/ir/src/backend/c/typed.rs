@@ -184,11 +184,13 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
     Some(parts(&type_name(ty), params, &body))
 }
 
-/// As in [`crate::algebra::eval`].
+/// The inverse hyperbolic sine, as in [`crate::algebra::eval`].
 const ASINH: &str = "TYPE a = fabs@(x), i = 1 / a; \
     return copysign@(a > LARGE ? log@(a) + (TYPE)0.6931471805599453 : log1p@(a + a / (hypot@(1, i) + i)), x);";
+/// The inverse hyperbolic cosine, as there.
 const ACOSH: &str = "if (x > LARGE) return log@(x) + (TYPE)0.6931471805599453; \
     return x < 1 ? __builtin_nan@(\"\") : log@(x + sqrt@(x - 1) * sqrt@(x + 1));";
+/// The cube root, as there.
 const CBRT: &str = "
   if (x == 0 || x - x != 0) return x;
   double a = fabs(x), scale = 1, t;
