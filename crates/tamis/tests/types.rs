@@ -252,6 +252,13 @@ fn what_becomes_16_bits_is_rounded_once() {
         let packed = tamis::pack(&list.expect("a list"), &storage, Duplicates::Sum);
         assert_eq!(packed.expect("a tensor").vals().get(0).as_f64(), expected);
     }
+    let terms = vec![[1.0 + single * 0.999, 4.0], [single * 0.002, 1.0]];
+    let crds = vec![vec![1, 1]];
+    let list = Coordinates::new(vec![2], crds, Values::C128(terms)).expect("a list");
+    let storage = tamis::format::parse("sparse", Some(1)).and_then(|f| f.resolve(DataType::C64));
+    let packed = tamis::pack(&list, &storage.expect("a storage"), Duplicates::Sum);
+    let [re, im] = packed.expect("a tensor").vals().get(0).parts().map(tamis::Scalar::as_f64);
+    assert_eq!((re, im), (1.0 + 2.0 * single, 5.0));
 }
 
 #[test]

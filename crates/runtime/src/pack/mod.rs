@@ -167,8 +167,8 @@ impl Job<'_> {
         let bits = self.bounds.iter().map(|&b| bits_below(b)).sum();
         match bits {
             _ if is_sorted(&self.columns, self.len) => self.listed::<T>(None),
-            // A record has room for 64 bits of a value.
-            _ if self.storage.datatype.size() > 8 => self.ordered::<T>(),
+            // A record has room for 64 bits, each part of a complex value takes them.
+            _ if self.storage.datatype.is_complex() => self.ordered::<T>(),
             0..u64::BITS => self.packed::<u64, T>(bits),
             u64::BITS..u128::BITS => self.packed::<u128, T>(bits),
             _ => self.ordered::<T>(),

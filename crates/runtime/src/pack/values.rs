@@ -75,11 +75,13 @@ impl<'v> Numbers<'v> {
 /// The bits of a constant in the type from which a data type is rounded, of a complex one the real part's lowest.
 #[inline]
 pub(super) fn bits(c: Scalar, datatype: DataType) -> u128 {
+    let single = matches!(datatype, DataType::F32 | DataType::C64);
+    // Integers are rounded to 32 bits once: 64 may not hold them either.
+    let c = if single && c.integer().is_some() { c.convert(Register::F32) } else { c };
     let c = match datatype {
         DataType::Bool => c.convert(Register::Bool),
-        // Integers are rounded to 32 bits once, which 64 bits may not hold either.
-        DataType::F32 if c.integer().is_some() => c.convert(Register::F32).convert(Register::F64),
         DataType::F16 | DataType::Bf16 | DataType::F32 => c.convert(Register::F64),
+        DataType::C64 => c.computed(DataType::C128),
         datatype => c.computed(datatype),
     };
     match c {
@@ -143,7 +145,7 @@ stored! {
     u8 as i128: exact, i128::wrapping_add, narrow;
     Truth as bool: |bits| bits != 0, |a, b| a | b, |sum| Ok(Truth::from(sum));
     [f32; 2] as [f64; 2]:
-        |bits| [single(bits), single(bits >> 32)],
+        |bits| [double(bits), double(bits >> 64)],
         |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]],
         |sum: [f64; 2]| Ok(sum.map(|part| part as f32));
     [f64; 2] as [f64; 2]:
@@ -153,11 +155,6 @@ stored! {
 
 fn double(bits: u128) -> f64 {
     f64::from_bits(bits as u64)
-}
-
-/// A number of 32 bits as one of 64.
-fn single(bits: u128) -> f64 {
-    f64::from(f32::from_bits(bits as u32))
 }
 
 /// An integer of 64 bits as one whose sums do not wrap.
