@@ -1,7 +1,7 @@
 //! The Rust interface: kernels that run again, user operators, and what they refuse.
 
 use tamis::notation::{Operator, OperatorProperties, build, parse_with};
-use tamis::{Backend, Kernel, Options, Tensor};
+use tamis::{Backend, DataType, Kernel, Options, Tensor};
 
 fn matrix() -> Tensor {
     Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).expect("valid arrays")
@@ -70,6 +70,22 @@ fn built_programs_equal_their_text() {
     let kernel = Kernel::of_program(program.expect("valid"), &operands, &Options::default());
     let results = kernel.expect("a valid program").run(&operands).expect("it runs");
     assert_eq!(results[0].1.vals().as_slice::<f64>(), Some(&[402.0, 60.0][..]));
+}
+
+#[test]
+fn built_numbers_below_zero_are_those_of_texts() {
+    let x = Tensor::dense(&[1], vec![7u64]).expect("valid arrays");
+    let built = build(|b| {
+        let [i] = b.vars(["i"]);
+        let [y, x] = b.tensors(["y", "x"]);
+        b.assign(y[i], x[i] / -5);
+    });
+    for program in [built, parse_with("y(i) = x(i) / -5", &[])] {
+        let options = Options { datatype: Some(DataType::U32), ..Options::default() };
+        let kernel = Kernel::of_program(program.expect("valid"), &[("x", &x)], &options);
+        let refused = kernel.expect("a valid program").run(&[("x", &x)]).expect_err("no sign");
+        assert_eq!(refused.code, tamis::Code::IntegerOverflow);
+    }
 }
 
 #[test]

@@ -85,10 +85,15 @@ pub(in crate::legalise) fn overflow(datatype: DataType) -> Overflow {
 }
 
 /// The value without comparisons, and the larger of two, that a number below 0 decides: where a statement computes
-/// without sign, everything else is larger.
+/// without sign, everything else is larger. Other constants below 0 keep their sign as an operator, as in texts: kernels
+/// compute it, and notice what it leaves.
 pub(in crate::legalise) fn decided(value: Expr, compute: DataType) -> Expr {
     if compute != DataType::U64 {
         return value;
+    }
+    if let Expr::Literal(Scalar::I64(x @ ..0)) = value {
+        let size = Expr::Literal(Scalar::U64(x.unsigned_abs()));
+        return Expr::Unary(UnaryOp::Neg, Box::new(size));
     }
     let value = value.map_children(&mut |child| decided(child, compute));
     let Expr::Binary(op, a, b) = &value else { return value };
