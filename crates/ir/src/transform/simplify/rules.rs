@@ -144,20 +144,20 @@ fn identity(function: &Function, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Exp
     }
     let ty = function.type_of(a);
     let is = |c: Option<Scalar>, x: f64| c == Some(Scalar::F64(x).convert(ty.register));
-    let (_, _, special, gives) = *IDENTITIES.iter().find(|(o, on, special, _)| {
-        let holds = match on {
-            On::Numbers => ty.register != Register::Bool,
-            On::Integers => ty.register.is_integer(),
-            On::Unsigned => ty.register == Register::U64,
-            On::Truth => ty.register == Register::Bool,
-        };
-        let special = match *special {
-            Special::Left(x) => is(left, x),
-            Special::Right(x) => is(right, x),
-            Special::Same => same,
-        };
-        *o == op && holds && special && ty.lanes == 1
-    })?;
+    let holds = |on| match on {
+        On::Numbers => ty.register != Register::Bool,
+        On::Integers => ty.register.is_integer(),
+        On::Unsigned => ty.register == Register::U64,
+        On::Truth => ty.register == Register::Bool,
+    };
+    let applies = |special| match special {
+        Special::Left(x) => is(left, x),
+        Special::Right(x) => is(right, x),
+        Special::Same => same,
+    };
+    let mut of_scalars = IDENTITIES.iter().filter(|(of, ..)| *of == op && ty.lanes == 1);
+    let (_, _, special, gives) =
+        *of_scalars.find(|(_, on, special, _)| holds(*on) && applies(*special))?;
     Some(match (gives, special) {
         (Gives::Other, Special::Left(_)) => b.clone(),
         (Gives::Other, _) => a.clone(),
