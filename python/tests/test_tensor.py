@@ -362,6 +362,22 @@ def test_borrowing_and_copying():
         tamis.coo(([5], [1]), [1.0], shape=(3, 3))
 
 
+def test_arrays_without_elements_may_be_read():
+    # NumPy reads an element of them where it converts under a mask.
+    none = sp.csr_array((0, 3))
+    empty = [
+        tamis.evaluate("y(i) = A(i,j) * x(j)", A=none, x=np.ones(3)),
+        tamis.einsum("ij,j->i", np.zeros((0, 3)), np.ones(3)),
+        tamis.asarray(none).to_numpy(),
+        tamis.asarray(none).values,
+        tamis.evaluate("C(i,j) = A(i,j) + A(j,i)", A=sp.csr_array((3, 3))).data,
+    ]
+    for array in empty:
+        np.copyto(np.zeros(array.shape, "f4"), array, "same_kind", where=np.zeros(array.shape, "?"))
+    x = tamis.asarray(np.zeros(0), format="sparse")
+    assert np.add(x, x, out=np.zeros(0, "f4"), where=np.zeros(0, bool)).shape == (0,)
+
+
 def test_texts():
     found = tamis.asarray(np.eye(100), format="csr")
     assert repr(found) == "<tamis.Tensor 100x100 float64 csr: 100 stored (1 %), 1.6 kB>"

@@ -110,10 +110,6 @@ impl View {
     pub(crate) fn into_buffer(self) -> Buffer {
         let (address, len, datatype) = (self.address, self.len(), self.datatype);
         let owner: Arc<dyn Any + Send + Sync> = Arc::new(self.lease);
-        let address = match len {
-            0 => std::ptr::without_provenance(64),
-            _ => address,
-        };
         // SAFETY: the exporter promises so many elements, which were found to be aligned, as long
         // as the lease lives. That they stay unchanged while a kernel runs is what users of arrays
         // that several threads share have to see to, if positions and coordinates are not copied

@@ -11,6 +11,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::half::{Bf16, F16};
@@ -151,7 +152,8 @@ impl Drop for Malloc {
 impl Buffer {
     /// Takes a vector over, without copying.
     pub fn from_vec<T: Element>(data: Vec<T>) -> Buffer {
-        let (address, len) = (data.as_ptr().cast(), data.len());
+        let len = data.len();
+        let address = if len == 0 { aligned_nothing() } else { data.as_ptr().cast() };
         Buffer { address, len, datatype: T::DATATYPE, owner: Arc::new(Taken(data)) }
     }
 
@@ -159,13 +161,14 @@ impl Buffer {
     ///
     /// # Safety
     /// `address` points to `len` aligned elements of `datatype` that stay valid and unchanged as
-    /// long as `owner` lives.
+    /// long as `owner` lives; without elements it is any address.
     pub unsafe fn from_foreign(
         address: *const u8,
         len: usize,
         datatype: DataType,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Buffer {
+        let address = if len == 0 { aligned_nothing() } else { address };
         Buffer { address, len, datatype, owner }
     }
 
@@ -175,7 +178,7 @@ impl Buffer {
     /// `address` is null with `len` 0, or came from the malloc family, is owned by the caller
     /// alone and holds `len` elements of `datatype`.
     pub unsafe fn from_malloc(address: *mut u8, len: usize, datatype: DataType) -> Buffer {
-        let start = if address.is_null() { aligned_nothing() } else { address.cast_const() };
+        let start = if len == 0 { aligned_nothing() } else { address.cast_const() };
         Buffer { address: start, len, datatype, owner: Arc::new(Malloc(address.cast())) }
     }
 
@@ -326,9 +329,11 @@ impl fmt::Debug for Buffer {
     }
 }
 
-/// An address that is aligned for every element type and never read.
+/// The address of arrays without elements, aligned for every element type. A borrower may read an element
+/// there, as NumPy does when it converts under a mask.
 fn aligned_nothing() -> *const u8 {
-    std::ptr::without_provenance(64)
+    static NOTHING: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+    NOTHING.as_ptr().cast()
 }
 
 /// Uninitialised memory for so many elements under the page policy; null for none.
