@@ -41,6 +41,10 @@ impl Translator<'_> {
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
                 self.each(native, [a, b], ty, |t, [a, b]| t.binary(*op, register, a, b))?
             }
+            Expr::BitAnd(a, b) => {
+                let (a, b) = (self.scalar(a)?, self.scalar(b)?);
+                vec![self.b.ins().band(a, b)]
+            }
             Expr::AndThen(a, b) => vec![self.and_then(a, b)?],
             Expr::Select(c, a, b) => self.select(c, a, b)?,
             Expr::Fma(a, b, c) => {

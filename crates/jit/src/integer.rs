@@ -59,6 +59,11 @@ impl Translator<'_> {
 
     /// The quotient or the rest; 0 by 0.
     fn divide_unsigned(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+        match (op, self.power_of_two(b)) {
+            (BinaryOp::Div, Some(shift)) => return self.b.ins().ushr_imm_u(a, i64::from(shift)),
+            (_, Some(shift)) => return self.b.ins().band_imm_s(a, (1i64 << shift) - 1),
+            _ => {}
+        }
         let by_zero = self.b.ins().icmp_imm_s(IntCC::Equal, b, 0);
         let (zero, one) = (self.b.ins().iconst(types::I64, 0), self.b.ins().iconst(types::I64, 1));
         let safe = self.b.ins().select(by_zero, one, b);

@@ -341,6 +341,7 @@ impl<'f> Machine<'f> {
     fn rare(&mut self, e: &Expr) -> Result<Scalar, Fault> {
         match e {
             Expr::Unary(op, a) => Ok(eval::unary(*op, self.scalar(a)?)),
+            Expr::BitAnd(a, b) => bit_and(self.scalar(a)?, self.scalar(b)?),
             Expr::AndThen(a, b) => Ok(Scalar::Bool(self.truth(a)? && self.truth(b)?)),
             Expr::Select(c, a, b) => {
                 let (c, a, b) = (self.truth(c)?, self.scalar(a)?, self.scalar(b)?);
@@ -409,6 +410,14 @@ fn same_type(a: Scalar, b: Scalar) -> Result<(), Fault> {
     match a.register() == b.register() {
         true => Ok(()),
         false => Err(Fault::new(format!("{a} and {b} have different types"))),
+    }
+}
+
+fn bit_and(a: Scalar, b: Scalar) -> Result<Scalar, Fault> {
+    match (a, b) {
+        (Scalar::I64(a), Scalar::I64(b)) => Ok(Scalar::I64(a & b)),
+        (Scalar::U64(a), Scalar::U64(b)) => Ok(Scalar::U64(a & b)),
+        _ => Err(Fault::new("the bits of other than integers")),
     }
 }
 

@@ -38,6 +38,11 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     Expr::Binary(op, Box::new(a), Box::new(b))
 }
 
+/// The bits that both integers have.
+pub fn bit_and(a: Expr, b: Expr) -> Expr {
+    Expr::BitAnd(Box::new(a), Box::new(b))
+}
+
 /// `a + b`, folded where one is a constant 0 index.
 pub fn add(a: Expr, b: Expr) -> Expr {
     match (&a, &b) {

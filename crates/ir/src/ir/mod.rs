@@ -290,6 +290,8 @@ pub enum Expr {
     /// An operator of two operands; never [`BinaryOp::User`]. `and or xor` take `Bool`,
     /// comparisons give `Bool`.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// The bits that both integers have.
+    BitAnd(Box<Expr>, Box<Expr>),
     /// The second operand, a `Bool`, is evaluated only if the first holds.
     AndThen(Box<Expr>, Box<Expr>),
     /// Where the condition holds the first, else the second; both are evaluated. The condition is
@@ -323,6 +325,7 @@ impl Expr {
             Expr::Load { array, index, lanes } => Expr::Load { array, index: go(index), lanes },
             Expr::Unary(op, a) => Expr::Unary(op, go(a)),
             Expr::Binary(op, a, b) => Expr::Binary(op, go(a), go(b)),
+            Expr::BitAnd(a, b) => Expr::BitAnd(go(a), go(b)),
             Expr::AndThen(a, b) => Expr::AndThen(go(a), go(b)),
             Expr::Select(c, a, b) => Expr::Select(go(c), go(a), go(b)),
             Expr::Fma(a, b, c) => Expr::Fma(go(a), go(b), go(c)),
@@ -343,7 +346,7 @@ impl Expr {
             | Expr::Splat(a, _)
             | Expr::Reduce(_, a) => f(a),
             Expr::Lanes(all) => all.iter().for_each(f),
-            Expr::Binary(_, a, b) | Expr::AndThen(a, b) => {
+            Expr::Binary(_, a, b) | Expr::BitAnd(a, b) | Expr::AndThen(a, b) => {
                 f(a);
                 f(b);
             }
@@ -473,7 +476,7 @@ impl Function {
                 if op.is_logical() { Type { register: Register::Bool, ..ty } } else { ty }
             }
             Expr::AndThen(..) => Type::BOOL,
-            Expr::Select(_, a, _) | Expr::Fma(a, _, _) => self.type_of(a),
+            Expr::BitAnd(a, _) | Expr::Select(_, a, _) | Expr::Fma(a, _, _) => self.type_of(a),
             Expr::Convert(to, a) => Type { register: *to, lanes: self.type_of(a).lanes },
             Expr::Splat(a, lanes) => Type { lanes: *lanes, ..self.type_of(a) },
             Expr::Lanes(all) => Type { lanes: all.len() as u16, ..self.type_of(&all[0]) },

@@ -189,6 +189,7 @@ fn written(function: &Function, e: &Expr) -> (String, u8) {
         Expr::Unary(UnaryOp::Neg, a) => (format!("-{}", operand(function, a, 6)), 5),
         Expr::Unary(op, a) => call(op.name(), &[a]),
         Expr::Binary(op, a, b) => binary(function, *op, a, b),
+        Expr::BitAnd(a, b) => call("bitand", &[a, b]),
         Expr::AndThen(a, b) => {
             (format!("{} && {}", operand(function, a, 1), operand(function, b, 2)), 1)
         }

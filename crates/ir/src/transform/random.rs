@@ -189,7 +189,7 @@ impl Generator {
         let (a, b) = (self.int(depth - 1), self.int(depth - 1));
         match self.below(11) {
             0..=4 => format!("({a} {} {b})", self.pick(&["+", "-", "*", "/", "+"])),
-            5 => format!("{}({a}, {b})", self.pick(&["mod", "min", "max"])),
+            5 => format!("{}({a}, {b})", self.pick(&["mod", "min", "max", "bitand"])),
             6 => format!("select({}, {a}, {b})", self.truth(depth - 1)),
             7 => format!("i64({})", self.truth(depth - 1)),
             8 => format!("-({a})"),

@@ -110,6 +110,22 @@ impl Expressions<'_> {
         self.call(name, &[c, a, b], ty)
     }
 
+    fn loaded(&self, array: Array, index: &Expr, lanes: u16) -> (String, u8) {
+        let (name, at) = (self.array(array), self.expr(index));
+        let elem = self.function.arrays[array].elem;
+        if lanes == 1 && elem.is_half() {
+            return (format!("tamis_widen_{elem}({name}[{at}])"), ATOM);
+        }
+        if lanes == 1 {
+            return (format!("{name}[{at}]"), ATOM);
+        }
+        if let Some(lanes) = narrow(elem, lanes) {
+            return (format!("tamis_load_{lanes}(&{name}[{at}])"), ATOM);
+        }
+        let vector = type_name(Type { register: elem.register(), lanes });
+        (format!("*(const {vector}_at *)&{name}[{at}]"), PREFIX)
+    }
+
     fn written(&self, e: &Expr) -> (String, u8) {
         if let Some(c) = self.folded(e) {
             return self.constant(c);
@@ -117,21 +133,7 @@ impl Expressions<'_> {
         match self.bare(e) {
             Expr::Const(c) => self.constant(*c),
             Expr::Var(v) => (self.var(*v).to_owned(), ATOM),
-            Expr::Load { array, index, lanes } => {
-                let (name, at) = (self.array(*array), self.expr(index));
-                let elem = self.function.arrays[*array].elem;
-                if *lanes == 1 && elem.is_half() {
-                    return (format!("tamis_widen_{elem}({name}[{at}])"), ATOM);
-                }
-                if *lanes == 1 {
-                    return (format!("{name}[{at}]"), ATOM);
-                }
-                if let Some(lanes) = narrow(elem, *lanes) {
-                    return (format!("tamis_load_{lanes}(&{name}[{at}])"), ATOM);
-                }
-                let vector = type_name(self.function.type_of(e));
-                (format!("*(const {vector}_at *)&{name}[{at}]"), PREFIX)
-            }
+            Expr::Load { array, index, lanes } => self.loaded(*array, index, *lanes),
             Expr::Unary(op, a) => self.unary(*op, a),
             e if let Some(a) = self.function.halved(e) => {
                 (format!("({} >> 32)", self.wide(a, ATOM)), ATOM)
@@ -140,6 +142,9 @@ impl Expressions<'_> {
                 (format!("tamis_leaves({}, {})", self.expr(a), self.expr(b)), ATOM)
             }
             Expr::Binary(op, a, b) => self.binary(*op, a, b),
+            Expr::BitAnd(a, b) => {
+                (format!("({} & {})", self.wide(a, ATOM), self.wide(b, ATOM)), ATOM)
+            }
             Expr::AndThen(a, b) => {
                 (format!("{} && {}", self.operand(a, AND), self.operand(b, AND + 1)), AND)
             }

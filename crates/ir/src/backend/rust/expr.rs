@@ -68,6 +68,7 @@ impl RustWriter<'_> {
                 let register = self.function.type_of(a).register;
                 binary(*op, register, &self.lane(a, lane), &self.second(b, lane))
             }
+            Expr::BitAnd(a, b) => format!("({} & {})", self.lane(a, lane), self.lane(b, lane)),
             Expr::AndThen(a, b) => format!("({} && {})", self.lane(a, lane), self.lane(b, lane)),
             Expr::Select(c, a, b) => {
                 let args = [c, a, b].map(|e| self.lane(e, lane));

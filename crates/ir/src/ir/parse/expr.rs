@@ -164,6 +164,7 @@ fn function(name: &str, args: Vec<Expr>) -> Option<Expr> {
                 a,
             ),
         },
+        (a, Some(b), None) if name == "bitand" => Expr::BitAnd(a, b),
         (a, Some(b), None) => {
             Expr::Binary(BinaryOp::ALL.into_iter().find(|op| op.name() == name)?, a, b)
         }

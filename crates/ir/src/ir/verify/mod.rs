@@ -16,8 +16,9 @@
 //! - `parameters`: parameters are declared before everything else, in their order, and each once.
 //!   Every array is either local or a parameter, so each has one owner.
 //! - `types`: operands have the types that the operator takes: equal ones for an operator of two
-//!   operands; floats for [`Expr::Fma`] and the functions of floating point; `Bool` for
-//!   `and or xor not`, which with comparisons are all that takes `Bool`; never a user operator.
+//!   operands; floats for [`Expr::Fma`] and the functions of floating point; scalars of integers
+//!   for [`Expr::BitAnd`]; `Bool` for `and or xor not`, which with comparisons are all that takes
+//!   `Bool`; never a user operator.
 //!   Indices, bounds and lengths are scalars of `i64`.
 //! - `conditions` of [`Stmt::If`], [`Stmt::While`], [`Expr::AndThen`] and [`Expr::Select`] are
 //!   scalars of `Bool`.

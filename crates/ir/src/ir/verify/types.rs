@@ -147,9 +147,15 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
             check(takes(*op, ty.register), "types", || refused(a, ty, op.name()))?;
             if op.is_logical() { Type { register: Register::Bool, ..ty } } else { ty }
         }
+        Expr::BitAnd(a, b) => {
+            let ty = operand(a)?;
+            let takes = ty.register.is_integer() && ty.lanes == 1;
+            check(takes, "types", || refused(a, ty, "bitand"))?;
+            typed(function, b, ty, "types")?;
+            ty
+        }
         Expr::AndThen(a, b) => {
-            condition(function, a)?;
-            condition(function, b)?;
+            [a, b].into_iter().try_for_each(|e| condition(function, e))?;
             Type::BOOL
         }
         Expr::Select(c, a, b) => {
