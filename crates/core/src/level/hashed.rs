@@ -1,20 +1,28 @@
 //! The hashed level: each parent has a hash map of its own, whose buckets are a power of two and more than its
-//! coordinates. A coordinate, counted from the least one, is in the bucket of its lowest bits, or in the next
-//! one that was free; -1 marks an empty bucket.
+//! coordinates. A hash of the coordinate, counted from the least one, names its first bucket. If that is taken, the
+//! buckets 1, 3, 6, 10, .. behind it are tried (triangular numbers: Knuth, The Art of Computer Programming, section
+//! 6.4, exercise 20). -1 marks an empty bucket.
+//!
+//! The hash keeps [`BLOCK`] coordinates together, so that neighbours share a cache line. Blocks are scattered by two
+//! multiplications, so that coordinates at a fixed distance, as those of a grid, do not crowd.
 //!
 //! ```text
 //! parent    0              1        2
 //! pos       0              4        5             9
-//! crd       4 1 -1 0       -1       -1 5 2 -1       0 found its bucket taken by 4, and so on to the last
+//! crd       4 1 -1 0       -1       -1 5 2 -1       0 found its bucket taken by 4, and the next one by 1
 //! ```
 
+use super::hashed_workspace::{OF_KEY, OF_PARENT};
 use super::{
     Bounds, Insert, InsertEdges, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names,
     Part, Properties, compressed,
 };
 use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{Register, Scalar};
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, all, assign, binary, eq, int, load, lt, mul, store, sub};
+use tamis_ir::ir::build::{
+    add, all, assign, binary, bit_and, div, eq, int, load, lt, mul, store, sub,
+};
 use tamis_ir::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties =
@@ -68,24 +76,20 @@ impl LevelFormat for Hashed {
         names: &mut dyn Names,
     ) -> Option<Located> {
         let coordinate = level.from_least(coordinate);
-        let (bucket, p) = (names.index("bucket"), names.index("p"));
+        let (bucket, step, p) = (names.index("bucket"), names.index("step"), names.index("p"));
         let stored = || level.coordinate(Expr::Var(p));
         let (begin, end) = table(level, parent);
         let width = sub(end, begin.clone());
-        let at = |bucket: Expr| assign(p, add(begin.clone(), bucket));
-        let next = binary(BinaryOp::Mod, add(Expr::Var(bucket), int(1)), width.clone());
+        let at = || assign(p, add(begin.clone(), Expr::Var(bucket)));
+        let farther = assign(step, add(Expr::Var(step), int(1)));
+        let next = bit_and(add(Expr::Var(bucket), Expr::Var(step)), sub(width.clone(), int(1)));
         let elsewhere = all([
             binary(BinaryOp::Ne, stored(), coordinate.clone()),
             binary(BinaryOp::Ne, stored(), int(-1)),
         ]);
-        let stmts = vec![
-            assign(bucket, binary(BinaryOp::Mod, coordinate.clone(), width)),
-            at(Expr::Var(bucket)),
-            Stmt::While {
-                cond: elsewhere,
-                body: vec![assign(bucket, next), at(Expr::Var(bucket))],
-            },
-        ];
+        let mut stmts = first_bucket(bucket, coordinate.clone(), width);
+        let body = vec![farther, assign(bucket, next), at()];
+        stmts.extend([at(), assign(step, int(0)), Stmt::While { cond: elsewhere, body }]);
         let found = eq(stored(), coordinate);
         Some(Located { stmts, position: Expr::Var(p), found: Some(found) })
     }
@@ -138,6 +142,39 @@ fn table(level: &LevelArrays, parent: Expr) -> (Expr, Expr) {
     (load(level.pos(), parent.clone()), load(level.pos(), add(parent, int(1))))
 }
 
+/// How many coordinates, from a multiple of the number on, have buckets next to each other.
+const BLOCK: u64 = 8;
+/// What the numbers of blocks are multiplied by, one after the other.
+const FACTORS: [u64; 2] = [OF_KEY.cast_unsigned(), OF_PARENT.cast_unsigned()];
+const HALF: u64 = 1 << 32;
+
+/// The bucket in which a coordinate is looked for first.
+fn first_bucket(bucket: Var, coordinate: Expr, width: Expr) -> Vec<Stmt> {
+    let number = |x| Expr::Const(Scalar::U64(x));
+    let convert = |to, e| Expr::Convert(to, Box::new(e));
+    let coordinate = convert(Register::U64, coordinate);
+    let block = div(coordinate.clone(), number(BLOCK));
+    let first = mul(block, number(FACTORS[0]));
+    // Both halves of the product count.
+    let product = convert(Register::U64, Expr::Var(bucket));
+    let halves = add(product.clone(), div(product, number(HALF)));
+    let second = div(mul(halves, number(FACTORS[1])), number(HALF));
+    let within = bit_and(coordinate, number(BLOCK - 1));
+    let bits = convert(Register::I64, add(mul(second, number(BLOCK)), within));
+    vec![
+        assign(bucket, convert(Register::I64, first)),
+        assign(bucket, bit_and(bits, sub(width, int(1)))),
+    ]
+}
+
+/// The first bucket of a coordinate, computed on the host: see [`first_bucket`].
+fn first_bucket_of(coordinate: i64, width: u64) -> u64 {
+    let coordinate = coordinate.cast_unsigned();
+    let first = (coordinate / BLOCK).wrapping_mul(FACTORS[0]);
+    let second = first.wrapping_add(first / HALF).wrapping_mul(FACTORS[1]) / HALF;
+    (second * BLOCK + coordinate % BLOCK) % width
+}
+
 /// Every coordinate is found on the way from its bucket on, and every search ends.
 fn check_table(level: &LevelView<'_>, base: u64, width: u64) -> Result<(), String> {
     if !width.is_power_of_two() {
@@ -153,12 +190,13 @@ fn check_table(level: &LevelView<'_>, base: u64, width: u64) -> Result<(), Strin
             ..-1 => return Err(format!("bucket {b} holds {c}; -1 marks an empty one")),
             0.. => {}
         }
-        let mut at = c as u64 % width;
+        let (mut at, mut step) = (first_bucket_of(c, width), 0);
         while at != b && !matches!(level.coordinate(base + at), -1) {
             if level.coordinate(base + at) == c {
                 return Err(format!("the coordinate {c} is in a hash table twice"));
             }
-            at = (at + 1) % width;
+            step += 1;
+            at = (at + step) % width;
         }
         if at != b {
             return Err(format!("the coordinate {c} is not found from its bucket on"));
@@ -226,5 +264,51 @@ impl InsertEdges for Hashed {
         ];
         stmts.extend(compressed::sums(level, 1, parents, (scratch, total), check));
         stmts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_bucket_of;
+
+    /// How many buckets are looked at until each of so many coordinates has one, and until as many that follow them
+    /// are known to have none, on average.
+    fn looks(count: i64, coordinate: impl Fn(i64) -> i64) -> [f64; 2] {
+        let width = (2 * count).cast_unsigned().next_power_of_two();
+        let mut taken = vec![false; width as usize];
+        let mut look = |c: i64, is_stored: bool| {
+            let (mut at, mut step) = (first_bucket_of(c, width), 0);
+            while taken[at as usize] {
+                step += 1;
+                at = (at + step) % width;
+            }
+            taken[at as usize] |= is_stored;
+            (step + 1) as f64 / count as f64
+        };
+        let stored = (0..count).map(|k| look(coordinate(k), true)).sum();
+        let absent = (count..2 * count).map(|k| look(coordinate(k), false)).sum();
+        [stored, absent]
+    }
+
+    #[test]
+    fn few_buckets_are_looked_at_whatever_the_distance_of_coordinates() {
+        let far = (20..50).map(|bits| 1 << bits);
+        for stride in (1..200).chain([905, 3607, 4884, 11019]).chain(far) {
+            for count in [10, 100, 1000, 8000, 1_000_000] {
+                let count = count.min(i64::MAX / stride / 2);
+                let is_slow = count > 10_000 && !matches!(stride, 1 | 8 | 905 | 0x40_0000);
+                if is_slow {
+                    continue;
+                }
+                let [stored, absent] = looks(count, |k| k * stride);
+                assert!(stored < 8.0, "{count} at a distance of {stride}: {stored}");
+                assert!(absent < 16.0, "none of {count} at a distance of {stride}: {absent}");
+            }
+        }
+        // Rows of a grid, of a matrix of blocks, and runs that lie far apart.
+        for (run, gap) in [(3, 141), (3, 4096), (16, 1 << 16), (100, 1 << 20)] {
+            let [stored, absent] = looks(20_000, |k| k / run * gap + k % run);
+            assert!(stored < 8.0 && absent < 16.0, "runs of {run}, {gap} apart");
+        }
     }
 }

@@ -36,8 +36,8 @@ const FEWEST: i64 = 16;
 /// A hash has 32 bits.
 const MOST: i64 = 1 << 31;
 /// What coordinates and the positions above them are multiplied by: odd, and of bits that follow no rule.
-const OF_KEY: i64 = 0x9E37_79B9_7F4A_7C15_u64 as i64;
-const OF_PARENT: i64 = 0xC2B2_AE3D_27D4_EB4F_u64 as i64;
+pub(super) const OF_KEY: i64 = 0x9E37_79B9_7F4A_7C15_u64 as i64;
+pub(super) const OF_PARENT: i64 = 0xC2B2_AE3D_27D4_EB4F_u64 as i64;
 
 #[derive(Debug)]
 pub(super) struct HashedWorkspace;

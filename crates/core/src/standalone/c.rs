@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Parameter, Piece, Signature, Standalone};
-use crate::level::Part;
+use crate::level::{HASHED, Part};
 use std::fmt::Write;
 use tamis_ir::backend::c::{element_type, emit_static, identifier, static_name};
 use tamis_ir::ids::Id;
@@ -47,6 +47,10 @@ pub(super) fn contents(signature: &Signature, piece: Piece) -> String {
             Some((_, crd)) => {
                 format!("coordinates of {} levels in turn from level {} on", crd.stride, level + 1)
             }
+            None if storage.format.levels()[level].kind == HASHED => format!(
+                "coordinates of level {}, in the buckets where Tamis puts them: no array by hand",
+                level + 1
+            ),
             None => format!("coordinates of level {}, one for each position", level + 1),
         },
         Part::Width => {

@@ -228,7 +228,7 @@ fn hash_maps() {
     let dok = Valid {
         format: "dok",
         dims: &[2, 9],
-        arrays: &[(2, Part::Pos, &[0, 4, 8]), (2, Part::Crd, &[4, 1, 8, -1, -1, -1, 2, -1])],
+        arrays: &[(2, Part::Pos, &[0, 4, 8]), (2, Part::Crd, &[4, 1, -1, 8, -1, -1, 2, -1])],
         vals: 8,
     };
     dok.check(&[
@@ -244,19 +244,19 @@ fn hash_maps() {
         ((2, Part::Pos, &[0, 8, 4]), "level 2: pos descends at entry 2"),
         ((2, Part::Pos, &[0, 8, 16]), "level 2: pos ends at 16, crd has 8 entries"),
         (
-            (2, Part::Crd, &[4, 1, 8, 3, -1, -1, 2, -1]),
+            (2, Part::Crd, &[4, 1, 3, 8, -1, -1, 2, -1]),
             "level 2: a hash table has no empty bucket, so searches would not end",
         ),
         (
-            (2, Part::Crd, &[4, -1, 8, -1, -1, -1, 2, -1]),
+            (2, Part::Crd, &[4, -1, -1, 8, -1, -1, 2, -1]),
             "level 2: the coordinate 8 is not found from its bucket on",
         ),
         (
-            (2, Part::Crd, &[4, 4, 8, -1, -1, -1, 2, -1]),
+            (2, Part::Crd, &[4, 4, -1, 8, -1, -1, 2, -1]),
             "level 2: the coordinate 4 is in a hash table twice",
         ),
         (
-            (2, Part::Crd, &[4, 1, 12, -1, -1, -1, 2, -1]),
+            (2, Part::Crd, &[4, 1, -1, 12, -1, -1, 2, -1]),
             "level 2: the coordinate 12 lies outside 0..9",
         ),
         (
