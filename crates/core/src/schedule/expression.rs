@@ -38,14 +38,17 @@ pub(super) struct Taken {
 
 /// Reads an argument as a value of the kernel.
 pub(super) fn read(s: &Scheduler<'_>, arg: usize, text: &str) -> Result<Expr, Diagnostic> {
-    const TARGET: &str = "_ = ";
-    let program = notation::parse_with(&format!("{TARGET}{text}"), s.program.operators.as_slice());
+    // A result whose name occurs nowhere in the text.
+    let free =
+        (1..=text.len() + 1).map(|n| "_".repeat(n)).find(|name| !text.contains(name.as_str()));
+    let target = format!("{} = ", free.expect("the longest name is longer than the text"));
+    let program = notation::parse_with(&format!("{target}{text}"), s.program.operators.as_slice());
     let program = program.map_err(|d| {
         // The location is in the text with a target in front.
         let within = match &d.place {
             Some(Place::Text { span, .. }) => {
-                let back = |at: usize| at.saturating_sub(TARGET.len()).min(text.len());
-                back(span.start)..back(span.end)
+                let within = behind(&target, span);
+                within.start.min(text.len())..within.end.min(text.len())
             }
             _ => 0..text.len(),
         };
@@ -55,7 +58,7 @@ pub(super) fn read(s: &Scheduler<'_>, arg: usize, text: &str) -> Result<Expr, Di
         let message = "expected one expression".to_owned();
         return Err(s.refuse(arg, message, "write precompute(A(i,j) * x(j), j, jw, w)".to_owned()));
     };
-    let names = Names::of(s, arg, &program)?;
+    let names = Names::of(s, arg, (&target, &program))?;
     let facts = Facts { program: &s.program, compute: s.kernel().compute };
     Ok(facts.expr(names.in_kernel(statement.value.clone())))
 }
@@ -67,13 +70,18 @@ struct Names {
 }
 
 impl Names {
-    fn of(s: &Scheduler<'_>, arg: usize, read: &notation::Program) -> Result<Names, Diagnostic> {
+    /// Of a program that begins with the target.
+    fn of(
+        s: &Scheduler<'_>,
+        arg: usize,
+        (target, read): (&str, &notation::Program),
+    ) -> Result<Names, Diagnostic> {
         let reads = s.kernel().body.reads();
         let mut tensors = IdVec::new();
-        let target = read.statements[0].result.tensor;
+        let result = read.statements[0].result.tensor;
         for (id, decl) in read.tensors.enumerate() {
             let is_read = || read.statements[0].value.accesses().iter().any(|a| a.tensor == id);
-            if id == target && !is_read() {
+            if id == result && !is_read() {
                 tensors.push(None);
                 continue;
             }
@@ -91,7 +99,7 @@ impl Names {
                 };
                 let message = format!("the kernel does not read {}", decl.name);
                 let diagnostic = Diagnostic::new(Code::UnknownTensor, message).help(help);
-                return Err(s.inside(arg, back(&decl.span), diagnostic));
+                return Err(s.inside(arg, behind(target, &decl.span), diagnostic));
             };
             tensors.push(Some(access.tensor));
         }
@@ -103,7 +111,7 @@ impl Names {
                 let message = format!("the kernel has no index variable {}", decl.name);
                 let diagnostic = Diagnostic::new(Code::UnknownVariable, message)
                     .help("name a part of what the kernel computes");
-                return Err(s.inside(arg, back(&decl.span), diagnostic));
+                return Err(s.inside(arg, behind(target, &decl.span), diagnostic));
             };
             vars.push(var);
         }
@@ -123,9 +131,9 @@ impl Names {
     }
 }
 
-/// A span of the text behind the target.
-fn back(span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
-    span.start.saturating_sub(4)..span.end.saturating_sub(4)
+/// A span in the text behind the target.
+fn behind(target: &str, span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    span.start.saturating_sub(target.len())..span.end.saturating_sub(target.len())
 }
 
 /// The value with a part taken out; `None` if the part does not occur.
