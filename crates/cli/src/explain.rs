@@ -145,7 +145,7 @@ pub fn explanation<'p>(
     };
     let explanation = Explanation::of(program, &known.formats, &options)?;
     let explanation = explanation.of_earlier(&known.earlier)?;
-    let explanation = explanation.of_entries(&known.entries).of_longest(&known.longest);
+    let explanation = explanation.of_entries(&known.values).of_longest(&known.longest);
     Ok((explanation, known.formats))
 }
 

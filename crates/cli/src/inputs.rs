@@ -11,6 +11,7 @@ use crate::ranks::{Operand, Ranks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tamis::dist::{Described, Distributed, Placement, Placements, agree};
+use tamis::format::LevelMap;
 use tamis::notation::Program;
 use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, Storage, Strictness, Values,
@@ -268,13 +269,13 @@ pub struct Known {
     pub earlier: BTreeMap<String, FormatSpec>,
     /// The dimensions that are known with them.
     pub dimensions: Dimensions,
-    /// How many entries they have, by name.
-    pub entries: BTreeMap<String, u64>,
+    /// How many values they store, by name.
+    pub values: BTreeMap<String, u64>,
     /// How many entries the longest row has of those of files, by name.
     pub longest: BTreeMap<String, u64>,
 }
 
-/// What is known of operands. Nothing is generated or packed.
+/// What is known of operands. Nothing is packed, and nothing large generated.
 pub fn storages(
     program: &Program,
     args: &TensorArgs,
@@ -288,12 +289,13 @@ pub fn storages(
         formats: formats.clone(),
         earlier: BTreeMap::new(),
         dimensions,
-        entries: BTreeMap::new(),
+        values: BTreeMap::new(),
         longest: BTreeMap::new(),
     };
     for (name, list) in &lists {
-        known.entries.insert(name.clone(), list.about().entries);
         let storage = list.about().storage(formats.get(name), dtype)?;
+        let values = list.list.stored_values(&storage);
+        known.values.insert(name.clone(), values.unwrap_or(list.about().entries));
         let longest = list.list.longest_row(&storage);
         known.longest.extend(longest.map(|n| (name.clone(), n)));
         let stored = if is_result(program, name) { &mut known.earlier } else { &mut known.formats };
@@ -306,15 +308,33 @@ pub fn storages(
             return Err(twice("-g", &name));
         }
         let entries = generator.entries(&dims);
-        known.entries.insert(name.clone(), entries);
         let datatype = DataType::F64;
         let about = About { dims: &dims, entries, datatype, shape: generator.shape(), fill: None };
         let stored =
             if is_result(program, &name) { &mut known.earlier } else { &mut known.formats };
-        stored.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
+        let storage = about.storage(formats.get(&name), dtype)?;
+        let counted = match is_padded(&storage) && entries <= MANY_ENTRIES {
+            true => generator.fill(&name, &dims, datatype).ok(),
+            false => None,
+        };
+        // Where padding is not counted, since many entries take long to generate, it is left out.
+        let values = counted.and_then(|list| tamis::stored_values(&list, &storage));
+        known.values.insert(name.clone(), values.unwrap_or(entries));
+        stored.insert(name.clone(), spec(storage));
         known.dimensions.tensors.insert(name, dims);
     }
     Ok(known)
+}
+
+/// Whether a tensor may store more values than it has entries.
+fn is_padded(storage: &Storage) -> bool {
+    let levels = storage.format.levels();
+    let mapped = levels.iter().any(|level| !matches!(level.map, LevelMap::Mode(_)));
+    let is_compact = levels.last().is_none_or(|level| {
+        let properties = level.kind.properties();
+        properties.compact && !properties.full
+    });
+    mapped || !is_compact
 }
 
 /// A storage as the format that says all of it.

@@ -123,6 +123,14 @@ impl Listed {
         }
     }
 
+    /// How many values would be stored, where that is known.
+    pub fn stored_values(&self, storage: &Storage) -> Option<u64> {
+        match self {
+            Listed::Whole(list) => tamis::stored_values(list, storage),
+            Listed::OfRanks { .. } | Listed::OnDisk { .. } => None,
+        }
+    }
+
     /// How many entries the longest row has, where that is known.
     pub fn longest_row(&self, storage: &Storage) -> Option<u64> {
         match self {

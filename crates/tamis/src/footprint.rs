@@ -1,4 +1,4 @@
-//! How many bytes entries take in a storage, before anything is allocated.
+//! How many values and bytes entries take in a storage, before anything is allocated.
 //!
 //! No level format is named: each says by [`LevelFormat::positions`] and [`LevelFormat::length`]
 //! how long its arrays would be, asked with stand-ins for the numbers that arrays would hold.
@@ -23,6 +23,22 @@ use tamis_runtime::{Coordinates, budget};
 /// are one; `None` if nobody can tell: coordinates of more than 128 bits in all, or more entries than
 /// memory holds once more.
 pub fn footprint(list: &Coordinates, storage: &Storage) -> Option<u64> {
+    sizes(list, storage).map(|sizes| sizes.bytes)
+}
+
+/// How many values a tensor with these entries stores. Padding of blocks and diagonals and empty buckets of hash maps
+/// have values, too. `None` where [`footprint`] is.
+pub fn stored_values(list: &Coordinates, storage: &Storage) -> Option<u64> {
+    sizes(list, storage).map(|sizes| sizes.values)
+}
+
+/// What a tensor takes.
+struct Sizes {
+    values: u64,
+    bytes: u64,
+}
+
+fn sizes(list: &Coordinates, storage: &Storage) -> Option<Sizes> {
     let format = &storage.format;
     tamis_runtime::check_dims(list.dims()).ok()?;
     let counts = counts(list, format)?;
@@ -54,7 +70,9 @@ pub fn footprint(list: &Coordinates, storage: &Storage) -> Option<u64> {
         }
         parents = spec.kind.positions(&view, parents);
     }
-    Some(bytes.saturating_add(parents.saturating_mul(storage.datatype.size() as u64)))
+    let values = parents;
+    let bytes = bytes.saturating_add(values.saturating_mul(storage.datatype.size() as u64));
+    Some(Sizes { values, bytes })
 }
 
 /// An array of one repeated number.

@@ -173,7 +173,7 @@
 //! | `slow` | a word before it is slow |
 //! | `estimate` | steps, values and memory of a call, before it runs |
 //! | `profile` | where the time of a call goes: stages, kernels, loops |
-//! | `footprint` | bytes of entries in a storage, before they are packed |
+//! | `footprint`, `stored_values` | bytes and values of entries in a storage, before they are packed |
 //! | `waste` | refusing formats that would take far more memory than entries need |
 //! | `dims` | dimensions of index variables |
 //! | `explain` | stages as text |
@@ -222,7 +222,7 @@ pub use backend::Backend;
 pub use builder::Program;
 pub use convert::{ToFormat, pack, usual_format};
 pub use estimate::{Estimate, KernelEstimate, LoopEstimate};
-pub use footprint::footprint;
+pub use footprint::{footprint, stored_values};
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use library::{Language, SourceFile};
 pub use profile::{KernelProfile, LoopProfile, Profile, RunProfile};
