@@ -76,17 +76,22 @@ def _sizes(x: Tensor) -> Any:
     return abs(x.astype(np.float64) if x.dtype.kind in "iub" else x)
 
 
+def _number(x: Any) -> Any:
+    """An operand; a number of Python's as one of NumPy's, whose type counts."""
+    return np.asarray(x)[()] if isinstance(x, (int, float, complex)) else x
+
+
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """The sums of products over the last axis of one and the last but one of another."""
     if not (getattr(a, "ndim", 0) and getattr(b, "ndim", 0)):
-        return a * b
+        return _number(a) * _number(b)
     return np.tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else -1,)))
 
 
 def inner(a: Any, b: Any) -> Any:
     """The sums of products over the last axes of both."""
     if not (getattr(a, "ndim", 0) and getattr(b, "ndim", 0)):
-        return a * b
+        return _number(a) * _number(b)
     return np.tensordot(a, b, axes=((-1,), (-1,)))
 
 

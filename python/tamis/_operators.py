@@ -149,6 +149,8 @@ class Operators:
             return NotImplemented
         if ufunc.__name__ == "matmul":
             return self._product(*inputs)
+        if ufunc is np.divmod:
+            return np.floor_divide(*inputs), np.remainder(*inputs)
         if ufunc.__name__ in FUNCTIONS:
             return self._elements(ufunc.__name__, *inputs)
         return NotImplemented
@@ -237,7 +239,7 @@ class Operators:
         if dtype is not None:
             tree.dtype = np.dtype(dtype)
         if initial is not None:
-            tree = elementwise(_JOINED[name], tree, np.full((), initial, tree.dtype)[()])
+            tree = elementwise(_JOINED[name], tree, _number(initial, tree.dtype))
         return kept(self._made(tree), self, axis, keepdims)
 
     def _where(self, name: str, where: Any, initial: Any) -> Any:
@@ -246,6 +248,8 @@ class Operators:
         if others is None or isinstance(self, Expression):
             reason = f"the {name} of some elements has to begin with a number"
             raise refused(reason, "give it: initial=")
+        if name in ("min", "max"):
+            others = _number(others, leaf(self).dtype)
         return np.where(where, self, others)  # type: ignore[call-overload]
 
     def mean(
@@ -407,6 +411,11 @@ def no_out(out: Any) -> None:
     """Refuses an array that a result is to be written to."""
     if out is not None:
         raise refused("results are new: none is written to out", "assign it: out[...] = result")
+
+
+def _number(x: Any, dtype: np.dtype[Any]) -> Any:
+    """A number with which a reduction begins, in the type of the elements, which has to hold it."""
+    return np.array(np.asarray(x).item(), dtype)[()]
 
 
 def _typed(x: Any, dtype: np.dtype[Any]) -> Any:

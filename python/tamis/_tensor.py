@@ -361,12 +361,14 @@ class Tensor(Operators, Methods, _native.Tensor):
             from . import _linalg
 
             return getattr(_linalg, ufunc.__name__)(*inputs, **options)
-        if options or method != "__call__" or ufunc.nout > 1 or ufunc.signature is not None:
+        if options or method != "__call__" or ufunc.signature is not None:
             asked = method if method != "__call__" else ", ".join(options) or "such form"
             reason = f"numpy.{ufunc.__name__} of tensors has no {asked}"
             raise refused(reason, "call to_numpy() of the tensors first")
         from ._elements import apply, computed
 
+        if ufunc.nout > 1:
+            return tuple(apply(lambda *x, k=k: ufunc(*x)[k], *inputs) for k in range(ufunc.nout))
         is_numpys = getattr(np, ufunc.__name__, None) is ufunc
         return computed(ufunc.__name__, *inputs) if is_numpys else apply(ufunc, *inputs)
 

@@ -155,6 +155,12 @@ def test_truth_beside_an_initial_number_stays_truth():
     tensor = tamis.asarray(np.array([[True], [False]]), format="csr")
     same(tensor.max(axis=0, initial=3), np.array([True]))
     same(tensor.sum(axis=0, dtype=bool, initial=3), np.array([True]))
+    same(tensor.max(axis=0, where=np.array([[True], [True]]), initial=0), np.array([True]))
+    same(tensor.min(axis=0, where=np.array([[True], [False]]), initial=1), np.array([True]))
+    numbers = tamis.asarray(np.eye(2, dtype="i4"), format="csr")
+    for how in ({}, {"where": np.eye(2, dtype=bool)}):
+        with pytest.raises(OverflowError):
+            numbers.min(axis=0, initial=np.inf, **how)
 
 
 LARGE = {
