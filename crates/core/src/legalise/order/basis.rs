@@ -33,9 +33,13 @@ pub(in crate::legalise) fn bases(
         let format = &cx.program.storage(tensor).format;
         let mapped = |l: &crate::format::LevelSpec| !matches!(l.map, LevelMap::Mode(_));
         let outer = indices.iter().all(|v| plain.contains(v));
-        // The levels of a diagonal are not independent, so they are no loops.
+        // Along `A(i,i)` the difference of its coordinates is one number, and slots follow from the row: no loops.
+        let of_blocks = |l: &crate::format::LevelSpec| {
+            matches!(l.map, LevelMap::Mode(_) | LevelMap::Div(..) | LevelMap::Mod(..))
+        };
         let repeats = (1..indices.len()).any(|k| indices[..k].contains(&indices[k]));
-        if !format.levels().iter().any(mapped) || !outer || repeats {
+        let are_loops = !repeats || format.levels().iter().all(of_blocks);
+        if !format.levels().iter().any(mapped) || !outer || !are_loops {
             continue;
         }
         let is_result = (tensor, indices) == (task.result, &task.vars[..]);
