@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long a block is kept unused.
 const KEPT_FOR: Duration = Duration::from_secs(5);
+/// What the system allocates at least.
+const PAGE: usize = 4096;
 /// A block serves requests for at least this part of its size, so that little is wasted.
 const LEAST_PART: f64 = 0.75;
 
@@ -93,7 +95,9 @@ fn pool() -> Option<MutexGuard<'static, Pool>> {
 /// A kept block of at least `bytes` and at most `most`, so aligned, and its size.
 pub(crate) fn take(bytes: usize, most: usize, alignment: usize) -> Option<(*mut c_void, usize)> {
     let mut pool = pool()?;
-    let most = most.min((bytes as f64 / LEAST_PART) as usize);
+    // The C library maps as much more as an alignment may need, and leaves behind a block what it did not need before it.
+    let aligned = bytes.saturating_add(alignment).saturating_add(PAGE);
+    let most = most.min(aligned.max((bytes as f64 / LEAST_PART) as usize));
     if most < bytes {
         return None;
     }
