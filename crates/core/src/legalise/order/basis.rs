@@ -31,15 +31,13 @@ pub(in crate::legalise) fn bases(
             break;
         }
         let format = &cx.program.storage(tensor).format;
-        let mapped = |l: &crate::format::LevelSpec| !matches!(l.map, LevelMap::Mode(_));
+        let has = |of: &dyn Fn(LevelMap) -> bool| format.levels().iter().any(|l| of(l.map));
         let outer = indices.iter().all(|v| plain.contains(v));
-        // Along `A(i,i)` the difference of its coordinates is one number, and slots follow from the row: no loops.
-        let of_blocks = |l: &crate::format::LevelSpec| {
-            matches!(l.map, LevelMap::Mode(_) | LevelMap::Div(..) | LevelMap::Mod(..))
-        };
         let repeats = (1..indices.len()).any(|k| indices[..k].contains(&indices[k]));
-        let are_loops = !repeats || format.levels().iter().all(of_blocks);
-        if !format.levels().iter().any(mapped) || !outer || !are_loops {
+        // Along `A(i,i)` the difference of the coordinates is always 0, and slots follow from the row: no loops.
+        let fixed = |map| repeats && matches!(map, LevelMap::Diff { .. } | LevelMap::Slot(_));
+        let is_mapped = has(&|map| !matches!(map, LevelMap::Mode(_)));
+        if !is_mapped || !outer || has(&fixed) {
             continue;
         }
         let is_result = (tensor, indices) == (task.result, &task.vars[..]);
