@@ -234,7 +234,8 @@ class Operators:
         if initial is not None and name in ("min", "max") and 0 in [known.shape[k] for k in axes]:
             # Of no elements it is the result.
             rest = [n for k, n in enumerate(known.shape) if k not in axes]
-            return kept(self._made(leaf(np.full(rest, initial, known.dtype))), self, axes, keepdims)
+            numbers = np.full(rest, _number(initial, known.dtype))
+            return kept(self._made(leaf(numbers)), self, axes, keepdims)
         tree = reduction(name, known, axes)
         if dtype is not None:
             tree.dtype = np.dtype(dtype)

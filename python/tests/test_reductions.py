@@ -161,6 +161,8 @@ def test_truth_beside_an_initial_number_stays_truth():
     for how in ({}, {"where": np.eye(2, dtype=bool)}):
         with pytest.raises(OverflowError):
             numbers.min(axis=0, initial=np.inf, **how)
+    with pytest.raises(OverflowError):
+        numbers[:0].max(axis=0, initial=np.inf)
 
 
 LARGE = {
