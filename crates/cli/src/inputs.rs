@@ -219,10 +219,13 @@ const MANY_ENTRIES: u64 = 1 << 22;
 
 /// Refuses an operand of which no entries, stored so, already take too much memory, before any are generated.
 fn check_room(name: &str, dims: &[u64], storage: &Storage) -> Result<(), Diagnostic> {
-    let none = Coordinates::new(dims.to_vec(), vec![vec![]; dims.len()], Values::F64(vec![]))?;
-    let least = tamis::footprint(&none, storage).unwrap_or(0);
+    let least = tamis::footprint(&no_entries(dims)?, storage).unwrap_or(0);
     let help = format!("store {name} in a format that takes less, or work on a smaller part");
     tamis::budget::check(name, least as f64, &help)
+}
+
+fn no_entries(dims: &[u64]) -> Result<Coordinates, Diagnostic> {
+    Coordinates::new(dims.to_vec(), vec![vec![]; dims.len()], Values::F64(vec![]))
 }
 
 /// What packing says, of an operand; where it is too large, with the format that takes least.
@@ -313,11 +316,12 @@ pub fn storages(
         let stored =
             if is_result(program, &name) { &mut known.earlier } else { &mut known.formats };
         let storage = about.storage(formats.get(&name), dtype)?;
-        let counted = match is_padded(&storage) && entries <= MANY_ENTRIES {
-            true => generator.fill(&name, &dims, datatype).ok(),
-            false => None,
+        // Padding of other formats is not counted where there are many entries, which take long to generate.
+        let counted = match is_padded(&storage) {
+            true if storage.format.is_full() => no_entries(&dims).ok(),
+            true if entries <= MANY_ENTRIES => generator.fill(&name, &dims, datatype).ok(),
+            _ => None,
         };
-        // Where padding is not counted, since many entries take long to generate, it is left out.
         let values = counted.and_then(|list| tamis::stored_values(&list, &storage));
         known.values.insert(name.clone(), values.unwrap_or(entries));
         stored.insert(name.clone(), spec(storage));
