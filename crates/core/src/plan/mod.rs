@@ -212,8 +212,8 @@ pub enum Merge {
     Nothing,
     /// Every coordinate of the dimension is visited, and each driver asked whether it is there.
     Universe,
-    /// The driver with this number has every coordinate at which anything is done.
-    Led(usize),
+    /// Nothing is done but where all drivers of this set are, and the others follow.
+    Led(Set),
     /// Each driver adds a term to a register where it is.
     NarySum,
     /// One loop while some point of the lattice is left: the least coordinate, and a flag per driver.

@@ -282,13 +282,17 @@ impl<'t> Lines<'t> {
             false => Ok(None),
         };
         if line.eat("led by") {
-            let leader = self.access(line)?;
+            let mut leaders = vec![self.access(line)?];
+            while line.eat("and") {
+                leaders.push(self.access(line)?);
+            }
             let sum = register(self, line)?;
             line.expect(",")?;
             let drivers = self.drivers(line)?;
-            let at = drivers.iter().position(|d| d.access == leader);
-            let at = at.ok_or_else(|| line.refuse("the leader is none of the operands"))?;
-            return Ok((Merge::Led(at), sum, drivers));
+            let number = |leader: &Access| drivers.iter().position(|d| d.access == *leader);
+            let of_all = leaders.iter().try_fold(0, |set, leader| Some(set | 1 << number(leader)?));
+            let of_all = of_all.ok_or_else(|| line.refuse("a leader is none of the operands"))?;
+            return Ok((Merge::Led(of_all), sum, drivers));
         }
         if line.eat("sum") {
             let sum = register(self, line)?;

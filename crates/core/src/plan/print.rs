@@ -303,9 +303,9 @@ impl Printer<'_> {
             (Merge::Nothing, _) => "nothing".to_owned(),
             (Merge::Universe, []) => self.every(nest.own),
             (Merge::Universe, _) => format!("{}, beside {drivers}", self.every(nest.own)),
-            (Merge::Led(leader), _) => {
-                let leader = self.names_of(nest, 1 << leader).concat();
-                format!("led by {leader}{}, {drivers}", self.register(nest))
+            (Merge::Led(leaders), _) => {
+                let leaders = self.names_of(nest, leaders).join(" and ");
+                format!("led by {leaders}{}, {drivers}{}", self.register(nest), self.all(nest))
             }
             (Merge::NarySum, _) => format!("sum{}, {drivers}", self.register(nest)),
             (Merge::Nary, _) => format!("merge n-ary {drivers}{}", self.all(nest)),

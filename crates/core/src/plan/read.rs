@@ -117,7 +117,7 @@ impl ReadPlanner<'_> {
         let accesses: Vec<Access> = drivers.iter().map(|d| d.access.clone()).collect();
         let mut lattice = Lattice::build(self.planner.facts, body, &accesses);
         let background = self.background((own, known), &mut lattice, result_level);
-        let merge = self.merge(&lattice, &drivers);
+        let merge = self.merge(own, &lattice, &drivers);
         let mut nest = Loop {
             own,
             var,
@@ -296,49 +296,80 @@ impl ReadPlanner<'_> {
     }
 
     /// How the drivers of a loop are merged.
-    fn merge(self, lattice: &Lattice, drivers: &[Driver]) -> Merge {
+    fn merge(self, own: IndexVar, lattice: &Lattice, drivers: &[Driver]) -> Merge {
         let every = lattice.points.iter().fold(0, |set: Set, p| set | p.present);
-        match (lattice.is_universal(), self.leader(lattice, drivers)) {
+        match (lattice.is_universal(), self.leaders(own, lattice, drivers)) {
             _ if lattice.points.is_empty() => Merge::Nothing,
             (true, _) => Merge::Universe,
-            (_, Some(leader)) => Merge::Led(leader),
+            (_, Some(leaders)) => Merge::Led(leaders),
             _ if lattice.sums => Merge::NarySum,
             _ if every.count_ones() > 2 && lattice.points.len() > 1 => Merge::Nary,
             _ => Merge::Points,
         }
     }
 
-    /// The pattern of the result, if it leads a loop over operands of which some may be absent.
-    fn leader(self, lattice: &Lattice, drivers: &[Driver]) -> Option<usize> {
-        let own = drivers.iter().position(|d| d.access.tensor == self.planner.kernel.result)?;
-        let driver = &drivers[own];
-        let p = self.kind(&driver.access, driver.level).properties();
-        let segmented = driver.duplicates == Duplicates::Segment;
-        let leads = p.ordered && p.unique && p.compact && !p.branchless && !segmented;
-        let everywhere = lattice.points.iter().all(|point| point.present & (1 << own) != 0);
-        (leads && everywhere && lattice.points.len() > 1).then_some(own)
+    /// The drivers that lead a loop, of those that every point has: the pattern of the result, or factors of a value
+    /// of three operands or more. Two factors seldom meet, so that what follows a third one is hardly read.
+    fn leaders(self, own: IndexVar, lattice: &Lattice, drivers: &[Driver]) -> Option<Set> {
+        let needed = lattice.points.iter().fold(Set::MAX, |set, point| set & point.present);
+        let leads = |k: &usize| {
+            let driver = &drivers[*k];
+            let p = self.kind(&driver.access, driver.level).properties();
+            let segmented = driver.duplicates == Duplicates::Segment;
+            needed & 1 << k != 0
+                && p.ordered
+                && p.unique
+                && p.compact
+                && !p.branchless
+                && !segmented
+        };
+        let leaders: Vec<usize> = (0..drivers.len()).filter(leads).collect();
+        let is_pattern = |k: &&usize| drivers[**k].access.tensor == self.planner.kernel.result;
+        let (one_case, many) = (lattice.points.len() == 1, drivers.len() > 2);
+        match (leaders.iter().find(is_pattern), &leaders[..]) {
+            (Some(pattern), _) if many || !one_case => Some(1 << pattern),
+            // Several that all have to meet leap over each other.
+            (None, _) if one_case && self.is_to_gallop(own) => None,
+            (None, [a, b, ..]) if many => Some(1 << a | 1 << b),
+            (None, [a]) if many => Some(1 << a),
+            _ => None,
+        }
     }
 
     /// Has drivers searched for coordinates that they may lack where the schedule wants that: nothing is
     /// done where only they are.
     fn set_gallops(self, nest: &mut Loop, lattice: &Lattice) {
-        let merge = self.planner.kernel.tags.get(&nest.own).and_then(|tag| tag.merge);
-        if merge != Some(cin::MergeStrategy::Gallop) || nest.merge != Merge::Points {
+        if !self.is_to_gallop(nest.own) || lattice.sums {
             return;
         }
+        let leaders = match nest.merge {
+            Merge::Points => nest.all_drivers(),
+            Merge::Led(leaders) => leaders,
+            _ => return,
+        };
         let may = |(k, driver): (usize, &Driver)| {
             let is_whole = self.planner.program.slicing(&driver.access, driver.level).is_none();
             is_whole && lattice.below(1 << k).next().is_none()
         };
-        let gallop: Vec<bool> = nest.drivers.iter().enumerate().map(may).collect();
+        let mut gallop: Vec<bool> = nest.drivers.iter().enumerate().map(may).collect();
         // Of two operands the one that is behind gallops; several leap over each other, or none does.
-        let leap = |(driver, may): (&Driver, &bool)| *may && driver.duplicates == Duplicates::Each;
-        if nest.drivers.len() > 2 && !nest.drivers.iter().zip(&gallop).all(leap) {
+        let leap = |k: usize| gallop[k] && nest.drivers[k].duplicates == Duplicates::Each;
+        let together = (0..gallop.len()).filter(|k| leaders & 1 << k != 0);
+        if leaders.count_ones() > 2 && !together.clone().all(leap) {
             return;
+        }
+        if leaders.count_ones() == 1 {
+            together.for_each(|k| gallop[k] = false);
         }
         for (driver, gallop) in nest.drivers.iter_mut().zip(gallop) {
             driver.advance = if gallop { Advance::Gallop } else { Advance::Step };
         }
+    }
+
+    /// Whether the schedule wants operands of a loop searched for the coordinates of others.
+    fn is_to_gallop(self, own: IndexVar) -> bool {
+        let tag = self.planner.kernel.tags.get(&own);
+        tag.is_some_and(|tag| tag.merge == Some(cin::MergeStrategy::Gallop))
     }
 
     /// The terms of a sum in a register.

@@ -136,7 +136,8 @@ impl Checker<'_> {
             if driver.duplicates == Duplicates::Segment && !is_repeated {
                 return Err(format!("{} has no duplicates", self.access(&driver.access)));
             }
-            if driver.advance == Advance::Gallop && nest.merge != Merge::Points {
+            let gallops = driver.advance == Advance::Gallop;
+            if gallops && !matches!(nest.merge, Merge::Points | Merge::Led(_)) {
                 return Err(format!("{} does not gallop", self.access(&driver.access)));
             }
             seen.push(&driver.access);
@@ -185,7 +186,7 @@ impl Checker<'_> {
         let fits = match nest.merge {
             Merge::Nothing => points.is_empty() && nest.drivers.is_empty(),
             Merge::Universe => distinct.contains(&0),
-            Merge::Led(leader) => points.iter().all(|p| p & 1 << leader != 0),
+            Merge::Led(leaders) => leaders != 0 && points.iter().all(|p| leaders & !p == 0),
             Merge::NarySum => {
                 let each = |driver: &Driver| driver.duplicates == Duplicates::Each;
                 matches!(nest.body, Body::Sum(_)) && nest.drivers.iter().all(each)

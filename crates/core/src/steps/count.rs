@@ -2,6 +2,7 @@
 //! average, and operands do not depend on each other.
 
 use super::sizes::{Known, distinct};
+use crate::iteration::lattice::Set;
 use crate::legalise::CONTIGUOUS;
 use crate::notation::{Access, Expr};
 use crate::plan::{Absent, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
@@ -93,8 +94,10 @@ impl<'k, 'n> Count<'k, 'n> {
         let iterations = match nest.merge {
             Merge::Nothing => 0.0,
             Merge::Universe => all,
-            Merge::Led(leader) => children[leader],
-            Merge::NarySum | Merge::Nary | Merge::Points => merged(nest, &children, &there, all),
+            Merge::Led(leaders) => merged(nest, leaders, &children, &there, all),
+            Merge::NarySum | Merge::Nary | Merge::Points => {
+                merged(nest, nest.all_drivers(), &children, &there, all)
+            }
         };
         let (depth, within) = (self.path.len(), self.path.last().map(|around| around.own));
         self.loops.push(Iterations { nest, depth, within, count: trips * iterations });
@@ -181,18 +184,18 @@ impl<'k, 'n> Count<'k, 'n> {
     }
 }
 
-/// How often a loop over several operands iterates.
-fn merged(nest: &Loop, children: &[f64], there: &[f64], all: f64) -> f64 {
-    let needed = |k: usize| nest.points().iter().all(|present| present & 1 << k != 0);
-    let shortest = (0..children.len()).filter(|&k| needed(k)).map(|k| children[k]);
-    let shortest = shortest.fold(f64::INFINITY, f64::min);
-    if nest.drivers.len() == 1 {
-        return children[0];
+/// How often a loop iterates that merges the drivers of a set.
+fn merged(nest: &Loop, set: Set, children: &[f64], there: &[f64], all: f64) -> f64 {
+    let members = || (0..children.len()).filter(|k| set & 1 << k != 0);
+    if set.count_ones() == 1 {
+        return members().map(|k| children[k]).sum();
     }
+    let needed = |k: &usize| nest.points().iter().all(|present| present & 1 << k != 0);
+    let shortest = members().filter(needed).map(|k| children[k]).fold(f64::INFINITY, f64::min);
     if nest.gallops() && shortest.is_finite() {
         return 2.0 * shortest;
     }
-    let either = all * (1.0 - there.iter().map(|p| 1.0 - p).product::<f64>());
+    let either = all * (1.0 - members().map(|k| 1.0 - there[k]).product::<f64>());
     // The loop ends with the last coordinate of the shortest.
     if shortest.is_finite() { either * shortest / (shortest + 1.0) } else { either }
 }

@@ -32,16 +32,15 @@ pub(in crate::legalise) fn galloping_loops(
         if !needed.iter().all(|a| in_order(a, var)) {
             return false;
         }
-        let counts = || needed.iter().filter_map(|a| cx.fan_out(a, *var));
-        let few = counts().fold(f64::INFINITY, f64::min);
-        counts().any(|many| many >= SKEWED * few)
+        let few = needed.iter().filter_map(|a| cx.fan_out(a, *var)).fold(f64::INFINITY, f64::min);
+        // Others, as terms of a factor, follow those that are needed.
+        operands.iter().filter_map(|a| cx.fan_out(a, *var)).any(|many| many >= SKEWED * few)
     };
     let tag = Tag { merge: Some(MergeStrategy::Gallop), ..Tag::default() };
     vars.iter().filter(|v| gallops(v)).map(|&v| (v, tag)).collect()
 }
 
-/// A kernel of which no loop is said to search that looks at each coordinate, as one with an operand that some
-/// coordinates may lack: `E(i) * A(i) * (A(i) + F(i))`.
+/// A kernel of which no loop is said to search that looks at each coordinate, as one whose other operands are located.
 pub(in crate::legalise) fn only_galloping(program: &Program, mut kernel: Kernel) -> Kernel {
     if !kernel.tags.is_empty() {
         let root = plan(program, &kernel).root;

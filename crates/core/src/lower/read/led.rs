@@ -1,4 +1,4 @@
-//! Loops that a pattern leads: nothing is done outside of it, and other operands follow.
+//! Loops that some operands lead: nothing is done but where all of these are, and other operands follow.
 //!
 //! ```text
 //! within(C(i,j), C(i,j) = A(i,j) + B(i,j))          {C, A, B}, {C, A}, {C, B}
@@ -9,60 +9,76 @@
 //!   both are at j / only A is / only B is
 //! ```
 //!
-//! Where operands have no entries but the pattern's, each step skips one. Terms of a sum are past their coordinate
-//! once they were added ([`super::nary_sum`]), so that they skip nothing then.
+//! Several leaders, as the factors of `C(i,j) * D(i,j) * (A(i,j) + B(i,j))`, are merged with each other, and the same is
+//! done where they meet: where they seldom do, the others are hardly read. Where followers have no entries but the
+//! leader's, each step skips one. Terms of a sum are past their coordinate once they were added
+//! ([`super::nary_sum`]), so that they skip nothing then.
 
 use super::forall::{Iterator, LoopEmitter};
+use crate::iteration::lattice::Set;
 use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
 use crate::lower::{Code, Lowerer};
 use crate::plan::Body;
 use std::collections::BTreeMap;
-use tamis_ir::ir::build::{all, assign, lt};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{all, assign, lt, when};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// A loop over the positions of the pattern.
-    pub(in crate::lower) fn led(&self, lowerer: &mut Lowerer<'_>, leader: &Iterator) -> Code {
+    /// A loop over the positions at which all leaders are.
+    pub(in crate::lower) fn led(&self, lowerer: &mut Lowerer<'_>, leaders: Set) -> Code {
         let every = self.every();
-        let others = every & !(1 << leader.number);
-        let mut body = vec![assign(self.index, leader.coordinate(leader.position))];
+        let heads = self.heads(lowerer, every & !leaders);
+        let leader = &self.iterators[leaders.trailing_zeros() as usize];
         let position = leader.position;
-        let mut heads = vec![];
-        let is_sum = !self.members(others).any(|it| it.segmented);
-        if let (Body::Sum(sum), true) = (&self.plan.body, is_sum) {
-            let [first, following] = self.followed(lowerer, sum, others);
-            heads = first;
-            body.extend(following);
-        } else {
-            let mut flags = BTreeMap::new();
-            for it in self.members(others) {
-                body.push(it.skipped(&mut lowerer.cx, &Expr::Var(self.index)));
-                flags.insert(it.number, self.flagged(&mut lowerer.cx, it, &mut body));
-            }
-            body.extend(self.cases(lowerer, every, &flags).stmts);
+        let is_plain = leaders.count_ones() == 1 && !leader.is_clipped() && !self.is_cut();
+        if !is_plain {
+            let mut stmts = self.start(&mut lowerer.cx, every);
+            stmts.extend(heads);
+            stmts.push(self.together(lowerer, leaders));
+            return Code { stmts, covers: false };
         }
-        let stmts = match leader.is_clipped() || self.is_cut() {
-            true => {
-                let mut stmts = self.start(&mut lowerer.cx, every);
-                stmts.extend(heads);
-                let cond = lt(Expr::Var(position), Expr::Var(leader.end(&mut lowerer.cx)));
-                body.push(advance(position));
-                stmts.push(Stmt::While { cond, body });
-                stmts
-            }
-            false => {
-                let mut stmts = self.start(&mut lowerer.cx, others);
-                stmts.extend(heads);
-                stmts.extend(self.positions(lowerer, leader, position, leader.bounds(), body));
-                stmts
-            }
-        };
+        let mut body = vec![assign(self.index, leader.coordinate(position))];
+        body.extend(self.with_followers(lowerer, leaders));
+        let mut stmts = self.start(&mut lowerer.cx, every & !leaders);
+        stmts.extend(heads);
+        stmts.extend(self.positions(lowerer, leader, position, leader.bounds(), body));
         Code { stmts, covers: false }
+    }
+
+    /// What is done at a coordinate of the leaders, to which the other operands follow.
+    pub(in crate::lower) fn with_followers(
+        &self,
+        lowerer: &mut Lowerer<'_>,
+        leaders: Set,
+    ) -> Vec<Stmt> {
+        let every = self.every();
+        let others = every & !leaders;
+        if let (Body::Sum(sum), true) = (&self.plan.body, self.has_heads(others)) {
+            return self.followed(lowerer, sum, others);
+        }
+        let (mut stmts, mut flags) = (vec![], BTreeMap::new());
+        for it in self.members(others) {
+            stmts.push(match it.gallops {
+                true => it.leapt(&mut lowerer.cx, self.index),
+                false => it.skipped(&mut lowerer.cx, &Expr::Var(self.index)),
+            });
+            flags.insert(it.number, self.flagged(&mut lowerer.cx, it, &mut stmts));
+        }
+        stmts.extend(self.cases(lowerer, every, &flags).stmts);
+        stmts
     }
 }
 
 impl Iterator {
+    /// Searches an operand for the first coordinate that is not before the target, if it is before that.
+    fn leapt(&self, cx: &mut Builder, target: Var) -> Stmt {
+        let live = lt(Expr::Var(self.position), Expr::Var(self.end(cx)));
+        let before = lt(self.coordinate(self.position), Expr::Var(target));
+        when(all([live, before]), self.galloped(cx, target))
+    }
+
     /// Moves an operand past the coordinates before the first that is visited.
     pub(in crate::lower) fn skipped(&self, cx: &mut Builder, first: &Expr) -> Stmt {
         let live = lt(Expr::Var(self.position), Expr::Var(self.end(cx)));

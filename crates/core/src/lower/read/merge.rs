@@ -45,7 +45,7 @@ impl LoopEmitter<'_> {
         match (self.plan.merge, &self.plan.body) {
             (Merge::Nothing, _) => Code::nothing(),
             (Merge::Universe, _) => self.universe(lowerer),
-            (Merge::Led(leader), _) => self.led(lowerer, &self.iterators[leader]),
+            (Merge::Led(leaders), _) => self.led(lowerer, leaders),
             (Merge::NarySum, _) => uncovered(self.sum(lowerer)),
             (Merge::Nary, _) => uncovered(self.any(lowerer, self.every())),
             (Merge::Points, Body::Cases(cases)) => self.by_points(lowerer, cases),
@@ -69,7 +69,7 @@ impl LoopEmitter<'_> {
                 covers = all && own && code.covers;
             } else {
                 stmts.extend(self.start(&mut lowerer.cx, point.present & !started));
-                stmts.push(self.together(lowerer, point));
+                stmts.push(self.together(lowerer, point.present));
             }
             started |= point.present;
         }

@@ -3,11 +3,12 @@
 use super::forall::LoopEmitter;
 use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
+use crate::plan::Merge;
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{all, assign, binary, eq, int, lt};
+use tamis_ir::ir::build::{all, assign, binary, eq, int, lt, when};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
@@ -30,7 +31,13 @@ impl LoopEmitter<'_> {
         for it in self.members(present) {
             stmts.extend(self.segment_if(&mut lowerer.cx, it, flags[&it.number]));
         }
-        stmts.extend(self.cases(lowerer, present, &flags).stmts);
+        stmts.extend(match self.plan.merge == Merge::Led(present) {
+            true => {
+                let here = flags.values().map(|&flag| Expr::Var(flag));
+                vec![when(all(here), self.with_followers(lowerer, present))]
+            }
+            false => self.cases(lowerer, present, &flags).stmts,
+        });
         for it in self.members(present) {
             stmts.push(it.advanced_if(&mut lowerer.cx, flags[&it.number]));
         }

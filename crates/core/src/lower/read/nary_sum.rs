@@ -52,19 +52,34 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// The first coordinates of the operands that follow a pattern, and their terms at one of its coordinates.
+    /// Whether operands that follow a pattern keep the next coordinate at hand.
+    pub(in crate::lower) fn has_heads(&self, others: Set) -> bool {
+        let is_sum = matches!(self.plan.body, Body::Sum(_));
+        is_sum && !self.members(others).any(|it| it.segmented)
+    }
+
+    /// The first coordinates of the operands that follow, if they keep them at hand.
+    pub(in crate::lower) fn heads(&self, lowerer: &mut Lowerer<'_>, others: Set) -> Vec<ir::Stmt> {
+        let with_heads = self.members(others).filter(|_| self.has_heads(others));
+        let first = with_heads.map(|it| {
+            let head = it.coordinate_var(&mut lowerer.cx, self);
+            it.looked_at(&mut lowerer.cx, head)
+        });
+        first.collect()
+    }
+
+    /// The terms of a sum of operands that follow a pattern, at one of its coordinates.
     pub(in crate::lower) fn followed(
         &self,
         lowerer: &mut Lowerer<'_>,
         sum: &Sum,
         others: Set,
-    ) -> [Vec<ir::Stmt>; 2] {
-        let (mut first, mut stmts) = (vec![], vec![]);
+    ) -> Vec<ir::Stmt> {
+        let mut stmts = vec![];
         let mut heads = BTreeMap::new();
         for it in self.members(others) {
             let head = it.coordinate_var(&mut lowerer.cx, self);
             heads.insert(it.number, head);
-            first.push(it.looked_at(&mut lowerer.cx, head));
             let body = it.passed(&mut lowerer.cx, head);
             stmts.push(ir::Stmt::While { cond: lt(Expr::Var(head), Expr::Var(self.index)), body });
         }
@@ -77,7 +92,7 @@ impl LoopEmitter<'_> {
                 None => vec![],
             }
         }));
-        [first, stmts]
+        stmts
     }
 
     /// The terms that are at a coordinate, each with what is done after it, and what becomes of

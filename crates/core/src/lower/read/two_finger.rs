@@ -3,29 +3,30 @@
 use super::forall::LoopEmitter;
 use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
-use crate::plan::Case;
+use crate::plan::Merge;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{all, assign, eq, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// Walks several operands while all are live.
-    pub(in crate::lower) fn together(&self, lowerer: &mut Lowerer<'_>, case: &Case) -> Stmt {
+    /// Walks operands while all are live.
+    pub(in crate::lower) fn together(&self, lowerer: &mut Lowerer<'_>, present: Set) -> Stmt {
         let mut live = vec![];
         let mut body = vec![];
         let mut coordinates = vec![];
-        for it in self.members(case.present) {
+        for it in self.members(present) {
             live.push(lt(Expr::Var(it.position), Expr::Var(it.end(&mut lowerer.cx))));
             let coordinate = it.coordinate_var(&mut lowerer.cx, self);
             body.push(assign(coordinate, it.coordinate(it.position)));
             coordinates.push(coordinate);
         }
         let rest = match coordinates[..] {
-            [a, b] => self.two(lowerer, case.present, a, b),
-            _ if self.members(case.present).all(|it| it.gallops) => {
-                self.all_of(lowerer, case.present, &coordinates)
+            [alone] => self.advancing(lowerer, present, alone),
+            [a, b] => self.two(lowerer, present, a, b),
+            _ if self.members(present).all(|it| it.gallops) => {
+                self.all_of(lowerer, present, &coordinates)
             }
-            _ => self.many(lowerer, case.present, &coordinates),
+            _ => self.many(lowerer, present, &coordinates),
         };
         body.extend(rest);
         Stmt::While { cond: all(live), body }
@@ -76,11 +77,15 @@ impl LoopEmitter<'_> {
         coordinate: Var,
     ) -> Vec<Stmt> {
         let mut stmts = vec![];
-        let case = self.plan.below(present).next();
-        if case.is_some() || self.members(present).any(|it| it.segmented) {
+        let is_led = self.plan.merge == Merge::Led(present);
+        let case = self.plan.below(present).next().filter(|_| !is_led);
+        if is_led || case.is_some() || self.members(present).any(|it| it.segmented) {
             stmts.push(assign(self.index, Expr::Var(coordinate)));
         }
         stmts.extend(self.segments_at(&mut lowerer.cx, &self.at(present)));
+        if is_led {
+            stmts.extend(self.with_followers(lowerer, present));
+        }
         if let Some(case) = case {
             stmts.extend(self.case(lowerer, &self.at(case.present), &case.node).stmts);
         }
