@@ -38,6 +38,7 @@ use registers::promote_rows::promote_rows;
 use simplify::simplify;
 use std::collections::BTreeSet;
 use vector::batch_functions::batch_functions;
+use vector::privatize_sums::privatize_sums;
 use vector::register_tile::register_tile;
 use vector::split_accumulators::split_accumulators;
 use vector::split_vectors::split_vectors;
@@ -76,7 +77,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 26] = [
+pub const PASSES: [(&str, Pass); 27] = [
     ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
@@ -88,6 +89,7 @@ pub const PASSES: [(&str, Pass); 26] = [
     ("unroll", |f, _| unroll(f)),
     ("split-by-parent", |f, _| split_by_parent(f)),
     ("promote-elements", |f, _| promote_elements(f)),
+    ("privatize-sums", privatize_sums),
     ("split-accumulators", split_accumulators),
     ("vectorize", vectorize),
     ("promote-rows", promote_rows),

@@ -172,7 +172,7 @@ fn split_loop(
 }
 
 /// How a value is combined with the total, which it has nowhere else.
-fn combining(value: &Expr, total: Var) -> Option<BinaryOp> {
+pub(super) fn combining(value: &Expr, total: Var) -> Option<BinaryOp> {
     let (op, total_first, others) = match value {
         Expr::Fma(a, b, c) => (BinaryOp::Add, **c == Expr::Var(total), vec![a, b]),
         Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Min | BinaryOp::Max), a, b) => {
