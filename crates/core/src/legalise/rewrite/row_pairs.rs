@@ -8,13 +8,14 @@
 //! ```
 //!
 //! The cost rule: a merge of two operands has no unpredictable branch for each coordinate, one of more has several
-//! and took 1.2 to 2.5 times as long, unless an operand that is needed everywhere leads it, as `D` in
-//! `(B(i,j) + C(i,j)) * D(i,j)`. What an operand with far fewer entries decides is not worth computing whole.
+//! and took 1.2 to 2.5 times as long, unless two that are needed everywhere lead it, as `D` and `E` in
+//! `(B(i,j) + C(i,j)) * D(i,j) * E(i,j)`. What an operand with far fewer entries decides is not worth computing whole.
 //! Where all join, as in sums, temporaries are nearly as large as the result: a few are worth that where rows are known to be long;
 //! for many a register or a workspace is better, see [`super::nary_sum`].
 
 use super::row_workspaces::has_reduction;
 use super::temporaries::replaced;
+use crate::legalise::order::merge_strategy::SKEWED;
 use crate::legalise::rewrite::merge_size::points;
 use crate::legalise::{Context, Legaliser};
 use crate::notation::{Access, Expr};
@@ -69,28 +70,39 @@ fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
         return false;
     }
     let pays = || match points(cx, value, compute) {
-        _ if is_led(cx, value, &listing, compute) => false,
         0 => false,
+        _ if is_led(cx, value, &listing, compute) => false,
+        1 => are_rows_of(cx, &listing, 1.0),
         points if points < (1 << count) - 1 => true,
         _ => count <= MOST_JOINED && are_rows_of(cx, &listing, LONG_ROW),
     };
     listing.iter().all(is_row) && pays()
 }
 
-/// Whether operands without any of which nothing is left lead the merge, so that the others follow them
-/// ([`crate::plan::Merge::Led`]). Where the others have far fewer entries, they are better merged before.
+/// Whether operands that are needed everywhere lead the merge, so that the others follow them
+/// ([`crate::plan::Merge::Led`]): two, which seldom meet, or one that only one other follows. What has far fewer entries
+/// than they have is better merged before, and of operands of which one has far fewer, two at a time are searched.
 fn is_led(cx: &Context<'_>, value: &Expr, listing: &[&&Access], compute: DataType) -> bool {
     let facts = cx.facts(compute);
     let decides =
         |a: &Access| matches!(facts.expr_without(value, &|operand| operand == a), Expr::Literal(_));
-    let (leaders, others): (Vec<&Access>, Vec<&Access>) =
-        listing.iter().map(|a| **a).partition(|a| decides(a));
-    let followed: Option<u64> = others.iter().map(|a| cx.known_entries(a)).sum();
-    let is_many = |a: &&Access| match (followed, cx.input_entries(a)) {
-        (Some(followed), Some(led)) => led > followed.saturating_mul(FEW_DECIDED),
-        _ => false,
-    };
-    !leaders.is_empty() && (others.is_empty() || !leaders.iter().all(is_many))
+    let mut operands: Vec<&Access> = vec![];
+    for access in listing {
+        if !operands.contains(access) {
+            operands.push(access);
+        }
+    }
+    let leaders: Vec<&Access> = operands.iter().copied().filter(|a| decides(a)).collect();
+    let density = |e: &Expr| cx.density(e, compute);
+    let led: Option<Vec<f64>> =
+        leaders.iter().map(|a| density(&Expr::Access((*a).clone()))).collect();
+    let (Some(all), Some(led)) = (density(value), led) else { return leaders.len() > 1 };
+    let fewest = led.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = led.iter().copied().fold(0.0, f64::max);
+    let followed =
+        if leaders.len() < operands.len() { all / led.iter().product::<f64>() } else { 1.0 };
+    let is_even = followed * FEW_DECIDED as f64 >= fewest && most < SKEWED * fewest;
+    is_even && (leaders.len() > 1 || leaders.len() == 1 && operands.len() == 2)
 }
 
 /// Whether rows of operands are known to have so many entries; of what is computed from them nothing is known.
