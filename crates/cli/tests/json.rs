@@ -116,6 +116,17 @@ fn what_takes_too_many_steps_is_estimated() {
     );
 }
 
+/// 30 rows with an entry each, in every one of which 9,000 entries of two vectors may be passed.
+#[test]
+fn entries_that_followers_pass_are_steps() {
+    let run = ["run", "R(i,j) = (a(j) + b(j)) * C(i,j)", "-s", "mergeby(j,two_finger)"];
+    let operands = ["-g", "a=30000:0.3:1", "-g", "b=30000:0.3:2", "-g", "C=30x30000:1/row:3"];
+    let formats = ["-f", "a=sparse", "-f", "b=sparse", "-f", "C=csr", "-f", "R=csr"];
+    let args = [&run[..], &operands, &formats, &["--dry-run", "--quiet"]].concat();
+    let steps = printed(&args, 0, "dry run")["steps"].as_u64().expect("a number");
+    assert!((200_000..600_000).contains(&steps), "{steps}");
+}
+
 #[test]
 fn dry_runs_tell_memory_steps_and_tier() {
     let args = [&["run", SPMV, "-f", "A=csr"][..], &OPERANDS, &["--dry-run"]].concat();

@@ -308,8 +308,8 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// The drivers that lead a loop, of those that every point has: the pattern of the result, or factors of a value
-    /// of three operands or more. Two factors seldom meet, so that what follows a third one is hardly read.
+    /// The drivers that lead a loop, of those that every point has: the pattern of the result, or, of three drivers or
+    /// more, the first two. These may seldom meet, and the others are read only up to where they do.
     fn leaders(self, own: IndexVar, lattice: &Lattice, drivers: &[Driver]) -> Option<Set> {
         let needed = lattice.points.iter().fold(Set::MAX, |set, point| set & point.present);
         let leads = |k: &usize| {

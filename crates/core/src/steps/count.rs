@@ -5,7 +5,7 @@ use super::sizes::{Known, distinct};
 use crate::iteration::lattice::Set;
 use crate::legalise::CONTIGUOUS;
 use crate::notation::{Access, Expr};
-use crate::plan::{Absent, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
+use crate::plan::{Absent, Advance, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
 use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
@@ -109,7 +109,11 @@ impl<'k, 'n> Count<'k, 'n> {
             found: found_in(nest),
         });
         let steps = trips * iterations;
-        self.takes(steps, if is_contiguous(nest) { CONTIGUOUS } else { 1.0 });
+        let passed = match nest.merge {
+            Merge::Led(leaders) => trips * passed(nest, leaders, &children, &there, all),
+            _ => 0.0,
+        };
+        self.takes(steps + passed, if is_contiguous(nest) { CONTIGUOUS } else { 1.0 });
         let points = nest.points();
         let expected = |present: u64| -> f64 {
             let factor = |(k, p): (usize, &f64)| match present & 1 << k != 0 {
@@ -192,12 +196,23 @@ fn merged(nest: &Loop, set: Set, children: &[f64], there: &[f64], all: f64) -> f
     }
     let needed = |k: &usize| nest.points().iter().all(|present| present & 1 << k != 0);
     let shortest = members().filter(needed).map(|k| children[k]).fold(f64::INFINITY, f64::min);
-    if nest.gallops() && shortest.is_finite() {
+    let gallops = |k: usize| nest.drivers[k].advance == Advance::Gallop;
+    if members().any(gallops) && shortest.is_finite() {
         return 2.0 * shortest;
     }
     let either = all * (1.0 - members().map(|k| 1.0 - there[k]).product::<f64>());
     // The loop ends with the last coordinate of the shortest.
     if shortest.is_finite() { either * shortest / (shortest + 1.0) } else { either }
+}
+
+/// How many coordinates the drivers pass by steps that follow to where the leaders of a set meet.
+fn passed(nest: &Loop, leaders: Set, children: &[f64], there: &[f64], all: f64) -> f64 {
+    let leads = |k: &usize| leaders & 1 << k != 0;
+    let steps = |k: &usize| !leads(k) && nest.drivers[*k].advance == Advance::Step;
+    let drivers = || 0..children.len();
+    let met = all * drivers().filter(leads).map(|k| there[k]).product::<f64>();
+    // Up to the last place where they meet.
+    drivers().filter(steps).map(|k| children[k]).sum::<f64>() * met / (met + 1.0)
 }
 
 /// Whether nothing but arithmetic on full operands is in the body of a loop over all coordinates.

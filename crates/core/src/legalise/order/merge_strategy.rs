@@ -40,7 +40,7 @@ pub(in crate::legalise) fn galloping_loops(
     vars.iter().filter(|v| gallops(v)).map(|&v| (v, tag)).collect()
 }
 
-/// A kernel of which no loop is said to search that looks at each coordinate, as one whose other operands are located.
+/// A kernel without the tags of loops that search nothing, as those whose other operands are located.
 pub(in crate::legalise) fn only_galloping(program: &Program, mut kernel: Kernel) -> Kernel {
     if !kernel.tags.is_empty() {
         let root = plan(program, &kernel).root;

@@ -69,19 +69,20 @@ fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
     if cx.request.commands.given || !(3..usize::BITS).contains(&count) || has_reduction(value) {
         return false;
     }
-    let pays = || match points(cx, value, compute) {
+    if !listing.iter().all(is_row) || is_led(cx, value, &listing, compute) {
+        return false;
+    }
+    match points(cx, value, compute) {
         0 => false,
-        _ if is_led(cx, value, &listing, compute) => false,
         1 => are_rows_of(cx, &listing, 1.0),
         points if points < (1 << count) - 1 => true,
         _ => count <= MOST_JOINED && are_rows_of(cx, &listing, LONG_ROW),
-    };
-    listing.iter().all(is_row) && pays()
+    }
 }
 
-/// Whether operands that are needed everywhere lead the merge, so that the others follow them
-/// ([`crate::plan::Merge::Led`]): two, which seldom meet, or one that only one other follows. What has far fewer entries
-/// than they have is better merged before, and of operands of which one has far fewer, two at a time are searched.
+/// Whether the merge is led by operands that are needed everywhere ([`crate::plan::Merge::Led`]) and is best left whole: two
+/// seldom meet, so that the others are hardly read, and one that a single other follows needs no temporary. Where the
+/// rest of the value has far fewer entries than the leaders, or one leader than another, two at a time are better.
 fn is_led(cx: &Context<'_>, value: &Expr, listing: &[&&Access], compute: DataType) -> bool {
     let facts = cx.facts(compute);
     let decides =

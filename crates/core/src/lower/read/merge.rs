@@ -8,7 +8,7 @@
 //!
 //! One iterator is a counted loop over its positions; every coordinate of the dimension is a
 //! counted loop over coordinates, with the sparse operands asked whether they are there. Three
-//! operands and more share one loop.
+//! operands and more share one loop, or follow those of them that are needed everywhere ([`super::led`]).
 
 use super::forall::{At, Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;

@@ -44,7 +44,7 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// Three operands or more, not all of which are needed: one loop while some point is live, so
+    /// Three operands or more, none of which is needed everywhere: one loop while some point is live, so
     /// that there is one case per point and not one per point and loop. An operand at its end is
     /// at a coordinate beyond all others.
     pub(in crate::lower) fn any(&self, lowerer: &mut Lowerer<'_>, every: Set) -> Vec<Stmt> {

@@ -60,8 +60,10 @@ impl LoopEmitter<'_> {
 
     /// The first coordinates of the operands that follow, if they keep them at hand.
     pub(in crate::lower) fn heads(&self, lowerer: &mut Lowerer<'_>, others: Set) -> Vec<ir::Stmt> {
-        let with_heads = self.members(others).filter(|_| self.has_heads(others));
-        let first = with_heads.map(|it| {
+        if !self.has_heads(others) {
+            return vec![];
+        }
+        let first = self.members(others).map(|it| {
             let head = it.coordinate_var(&mut lowerer.cx, self);
             it.looked_at(&mut lowerer.cx, head)
         });
