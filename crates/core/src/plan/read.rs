@@ -308,8 +308,8 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// The drivers that lead a loop, of those that every point has: the pattern of the result, or, of three drivers or
-    /// more, the first two. These may seldom meet, and the others are read only up to where they do.
+    /// The drivers that lead a loop, if any do. Every point has them. The pattern of the result leads alone. Without one,
+    /// loops of three drivers or more are led by the first two such drivers, or by the only one.
     fn leaders(self, own: IndexVar, lattice: &Lattice, drivers: &[Driver]) -> Option<Set> {
         let needed = lattice.points.iter().fold(Set::MAX, |set, point| set & point.present);
         let leads = |k: &usize| {

@@ -19,6 +19,7 @@ use crate::legalise::order::merge_strategy::SKEWED;
 use crate::legalise::rewrite::merge_size::points;
 use crate::legalise::{Context, Legaliser};
 use crate::notation::{Access, Expr};
+use crate::plan::access::distinct;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
@@ -69,7 +70,7 @@ fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
     if cx.request.commands.given || !(3..usize::BITS).contains(&count) || has_reduction(value) {
         return false;
     }
-    if !listing.iter().all(is_row) || is_led(cx, value, &listing, compute) {
+    if !listing.iter().all(is_row) || is_led(cx, value, compute) {
         return false;
     }
     match points(cx, value, compute) {
@@ -83,20 +84,13 @@ fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
 /// Whether the merge is led by operands that are needed everywhere ([`crate::plan::Merge::Led`]) and is best left whole: two
 /// seldom meet, so that the others are hardly read, and one that a single other follows needs no temporary. Where the
 /// rest of the value has far fewer entries than the leaders, or one leader than another, two at a time are better.
-fn is_led(cx: &Context<'_>, value: &Expr, listing: &[&&Access], compute: DataType) -> bool {
-    let facts = cx.facts(compute);
-    let decides =
-        |a: &Access| matches!(facts.expr_without(value, &|operand| operand == a), Expr::Literal(_));
-    let mut operands: Vec<&Access> = vec![];
-    for access in listing {
-        if !operands.contains(access) {
-            operands.push(access);
-        }
-    }
-    let leaders: Vec<&Access> = operands.iter().copied().filter(|a| decides(a)).collect();
+fn is_led(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
+    let mut operands = distinct(value);
+    operands.retain(|a| !cx.is_full(a));
+    let mut leaders = operands.clone();
+    leaders.retain(|a| is_needed(cx, value, a, compute));
     let density = |e: &Expr| cx.density(e, compute);
-    let led: Option<Vec<f64>> =
-        leaders.iter().map(|a| density(&Expr::Access((*a).clone()))).collect();
+    let led: Option<Vec<f64>> = leaders.iter().map(|a| density(&Expr::Access(a.clone()))).collect();
     let (Some(all), Some(led)) = (density(value), led) else { return leaders.len() > 1 };
     let fewest = led.iter().copied().fold(f64::INFINITY, f64::min);
     let most = led.iter().copied().fold(0.0, f64::max);
@@ -104,6 +98,11 @@ fn is_led(cx: &Context<'_>, value: &Expr, listing: &[&&Access], compute: DataTyp
         if leaders.len() < operands.len() { all / led.iter().product::<f64>() } else { 1.0 };
     let is_even = followed * FEW_DECIDED as f64 >= fewest && most < SKEWED * fewest;
     is_even && (leaders.len() > 1 || leaders.len() == 1 && operands.len() == 2)
+}
+
+/// Whether nothing is left of a value where an operand has no entry.
+fn is_needed(cx: &Context<'_>, value: &Expr, operand: &Access, compute: DataType) -> bool {
+    matches!(cx.facts(compute).expr_without(value, &|a| a == operand), Expr::Literal(_))
 }
 
 /// Whether rows of operands are known to have so many entries; of what is computed from them nothing is known.
@@ -120,12 +119,9 @@ fn is_worth_all(cx: &Context<'_>, part: &Expr, value: &Expr, compute: DataType) 
     let mut around = Some(value).filter(|e| *e != part);
     while let Some(e) = around {
         let accesses = e.accesses();
-        let is_nothing = |e: &Expr, a: &Access| {
-            let left = cx.facts(compute).expr_without(e, &|operand| operand == a);
-            matches!(left, Expr::Literal(_))
-        };
+        let is_needed = |e: &Expr, a: &Access| is_needed(cx, e, a, compute);
         let decides = |a: &&&Access| {
-            !cx.is_full(a) && is_nothing(e, a) && !(own.contains(a) && is_nothing(part, a))
+            !cx.is_full(a) && is_needed(e, a) && !(own.contains(a) && is_needed(part, a))
         };
         // What is computed may have few entries.
         let is_few = |a: &&Access| match (walked, cx.input_entries(a)) {
