@@ -31,6 +31,7 @@ fn what_is_likely_meant_is_told() {
     check(&["info", "data/bar.mtx"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bra.mtx.gz"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bar.tns"], 1, "help: did you mean data/bar.mtx.gz?");
+    check(&["run", "y = 2 * s", "-i", "s=-1e400"], 2, "help: write inf, or scale it\n");
     let plus = ["run", "y(i) = x(i) + inf", "-g", "x=5:dense"];
     check(&plus, 2, "help: write 1e999\n");
     let transposed = ["run", "C(i,j) = transpose(A)", "-i", MATRIX];
