@@ -1,7 +1,7 @@
 //! The Rust interface: kernels that run again, user operators, and what they refuse.
 
 use tamis::notation::{Operator, OperatorProperties, build, parse_with};
-use tamis::{Backend, DataType, Kernel, Options, Tensor};
+use tamis::{Backend, Buffer, DataType, IndexWidth, Kernel, LevelData, Options, Tensor};
 
 fn matrix() -> Tensor {
     Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).expect("valid arrays")
@@ -132,6 +132,54 @@ fn rows_of_every_length() {
         for backend in [Backend::Jit, Backend::InterpreterOfVectors, Backend::C] {
             if backend != Backend::C || tamis::has_c_compiler() {
                 assert_eq!(result(backend), expected, "{k} {l} {backend:?}");
+            }
+        }
+    }
+}
+
+/// Unordered rows, which list some columns twice.
+fn unordered(datatype: DataType) -> Tensor {
+    let format = tamis::format::parse("csr(nonordered,nonunique)", Some(2)).expect("a format");
+    let mut storage = format.resolve(datatype).expect("a storage");
+    (storage.pos, storage.crd) = (IndexWidth::I32, IndexWidth::I32);
+    let crd = |crd: Vec<i32>| Some(Buffer::from_vec(crd));
+    let rows = LevelData {
+        pos: crd(vec![0, 5, 5, 8]),
+        crd: crd(vec![3, 1, 3, 1, 3, 2, 2, 0]),
+        ..LevelData::default()
+    };
+    let vals = match datatype {
+        DataType::F64 => Buffer::from_vec(vec![1e16, 2.0, 1.0, -2.0, -1e16, 4.0, 5.0, 6.0]),
+        DataType::I8 => Buffer::from_vec(vec![100i8, 2, 100, -2, -100, 4, 5, 6]),
+        _ => Buffer::from_vec(vec![1.0f32, 2.0, 1.0, -2.0, 3.0, 4.0, 5.0, 6.0]),
+    };
+    let levels = vec![LevelData::default(), rows];
+    Tensor::try_from_parts(vec![3, 4], storage, levels, vals).expect("valid arrays")
+}
+
+/// Entries of the same coordinate are added in the order in which they are stored, in the type that is computed: of
+/// integers of 8 bits only the sum has to fit.
+#[test]
+fn entries_of_unordered_rows_are_added_in_order() {
+    let expected = |third: f64| [(1, 0.0), (3, third), (8, 6.0), (10, 9.0)];
+    for (datatype, third) in [(DataType::F64, 0.0), (DataType::F32, 5.0), (DataType::I8, 100.0)] {
+        let a = unordered(datatype);
+        for backend in [Backend::Interpreter, Backend::Jit] {
+            for format in ["csr", "dcsr", "coo", "csc", "csr(nonordered)"] {
+                let spec = tamis::format::parse(format, Some(2)).expect("a format");
+                let results = [("B".to_owned(), spec)].into();
+                let options = Options { backend, results, ..Options::default() };
+                let operands = [("A", &a)];
+                let kernel = Kernel::compile("B(i,j) = A(i,j)", &operands, &options);
+                let made = kernel.and_then(|kernel| kernel.run(&operands));
+                let list = made.expect("it runs").remove(0).1.to_coordinates().expect("a list");
+                let element = |n: usize| {
+                    let at = |k: usize| list.crds()[k][n];
+                    (4 * at(0) + at(1), list.vals().as_f64(n))
+                };
+                let mut elements: Vec<(u64, f64)> = (0..list.vals().len()).map(element).collect();
+                elements.sort_by_key(|&(at, _)| at);
+                assert_eq!(elements, expected(third), "{datatype:?} {format} {backend:?}");
             }
         }
     }

@@ -13,7 +13,8 @@
 //! variables are the outermost loops, each visited in ascending order. The levels below are gathered
 //! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
 
-use super::visits::{Arrival, Visits, arrival, in_two_passes, is_placed};
+use super::output_order::{Arrivals, assembly};
+use super::visits::{Arrival, Visits, arrival};
 use super::{CutBy, Planner};
 use crate::cin::{Assembling, KernelKind, Relation, Stmt, WalkOrder};
 use crate::format::{Format, LevelMap, LevelSpec};
@@ -54,6 +55,10 @@ pub struct Assembly {
 pub enum Rest {
     /// A block of values under each position of the last level in order, found by `locate`.
     Block,
+    /// The last level is appended as entries come, once each, and those below a position are sorted then.
+    AppendThenSort,
+    /// The same with entries that may come several times: those of the same coordinate are then combined.
+    AppendSortCombine,
     /// A list of coordinates and values, sorted before it is appended.
     CoordinateBuffer,
     /// A dense workspace of the values of one level.
@@ -132,93 +137,6 @@ impl Output {
     }
 }
 
-/// In which order loops come to the elements of a result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OutputOrder {
-    /// In that of its levels, or it is dense.
-    InOrder,
-    /// In another order, in which coordinates are accumulated.
-    Gathered,
-    /// In another order by loops that run twice: to count coordinates, and to put or insert these.
-    Counted,
-    /// The same, and then each row is sorted.
-    Sorted,
-    /// In another order: values are listed and sorted.
-    Listed,
-}
-
-impl OutputOrder {
-    /// In which order loops, of which some come to their coordinates in order, come to a result of this format
-    /// whose levels have these variables.
-    pub(crate) fn of(
-        visits: Visits<'_>,
-        format: &Format,
-        vars: &[IndexVar],
-        ascends: &dyn Fn(IndexVar) -> bool,
-    ) -> OutputOrder {
-        let agree = visits.loops.iter().zip(vars).take_while(|(a, b)| a == b && ascends(**a));
-        let agree = agree.count();
-        let full = |k: &usize| format.levels()[*k].kind.properties().full;
-        let Some(last) = (0..vars.len()).rfind(|k| !full(k)) else { return OutputOrder::InOrder };
-        if format.is_placed() {
-            return if agree > last { OutputOrder::InOrder } else { OutputOrder::Gathered };
-        }
-        let inserts = |k| matches!(Assembler::of(format, k), Assembler::Insert(_));
-        let in_order = if (0..vars.len()).any(inserts) { 0 } else { agree };
-        let arrival =
-            |above: &[usize], last: &[usize]| arrival(visits, vars, (above, last), ascends);
-        let visits = Arrivals { arrival, are_added: visits.repeats, fit_workspace: true };
-        match assembly(format, in_order, visits).1 {
-            Rest::Block => OutputOrder::InOrder,
-            Rest::Accumulator | Rest::PositionAccumulator => OutputOrder::Gathered,
-            Rest::CountThenFill | Rest::CountThenInsert => OutputOrder::Counted,
-            Rest::CountFillSort => OutputOrder::Sorted,
-            Rest::CoordinateBuffer => OutputOrder::Listed,
-        }
-    }
-}
-
-/// How loops come to the elements of a result.
-struct Arrivals<F> {
-    /// In which order entries come for some levels above and the last ones, if they come once each.
-    arrival: F,
-    /// Whether entries of the same coordinate come one by one.
-    are_added: bool,
-    /// Whether an array over any level fits memory.
-    fit_workspace: bool,
-}
-
-/// How many leading levels of a format are written in order, and how the others are written, where the loops visit
-/// so many levels in order.
-fn assembly<F: Fn(&[usize], &[usize]) -> Option<Arrival>>(
-    format: &Format,
-    in_order: usize,
-    visits: Arrivals<F>,
-) -> (usize, Rest) {
-    let levels = format.levels().len();
-    let assembler = |k| Assembler::of(format, k);
-    let last = (0..levels).rposition(|k| !matches!(assembler(k), Assembler::Place)).unwrap_or(0);
-    if in_order > last {
-        return (last + 1, Rest::Block);
-    }
-    // A chain is written as a whole.
-    let first = format.chain_head(in_order);
-    if !visits.fit_workspace {
-        return (first, Rest::CoordinateBuffer);
-    }
-    let appends = matches!(assembler(first), Assembler::Append(_));
-    let is_list = appends && !format.chain_goes_on(first);
-    if is_list && first + 1 == levels {
-        return (first, Rest::Accumulator);
-    }
-    let mut below = first + 1..levels;
-    if is_list && below.all(|k| is_placed(format, k)) && !visits.are_added {
-        return (first, Rest::PositionAccumulator);
-    }
-    let in_two_passes = (first == 0).then(|| in_two_passes(format, &visits.arrival)).flatten();
-    (first, in_two_passes.unwrap_or(Rest::CoordinateBuffer))
-}
-
 impl Planner<'_> {
     /// Decides how the kernel stores its result: in place when every element has a position, appended
     /// when the outermost loops are those of its levels up to the last that is not full, gathered
@@ -257,10 +175,14 @@ impl Planner<'_> {
             true => in_order.min(last),
             false => in_order,
         };
+        let loops = &outer_loops(&self.kernel.body);
+        let all = Visits { derived: &self.program.derived, loops, repeats: self.repeats() };
         let visits = Arrivals {
             arrival: |above: &[usize], last: &[usize]| self.arrival(above, last),
             are_added: self.repeats() && !self.kernel.accumulates(),
+            as_stored: all.each_as_stored(&vars) && computes_as_stored(self),
             fit_workspace: self.kernel.assembly.workspace,
+            may_sort: !self.kernel.is_for_gpu(),
         };
         let (in_order, rest) = assembly(format, in_order, visits);
         Output::Assemble(Assembly { vars, loops: own_loops, in_order, rest })
@@ -497,4 +419,13 @@ pub(crate) fn distinct(s: &Stmt) -> Vec<Access> {
         }
     }
     found
+}
+
+/// Whether values are combined in the type in which the result stores them, a real one.
+fn computes_as_stored(planner: Planner<'_>) -> bool {
+    let datatype = planner.program.storage(planner.kernel.result).datatype;
+    let register = datatype.register();
+    !datatype.is_complex()
+        && register == planner.facts.register()
+        && register.datatype() == datatype
 }

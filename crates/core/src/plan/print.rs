@@ -65,8 +65,10 @@ pub(super) const OUTPUTS: [(&str, Output); 3] = [
 
 impl Rest {
     /// Every way.
-    pub const ALL: [Rest; 7] = [
+    pub const ALL: [Rest; 9] = [
         Rest::Block,
+        Rest::AppendThenSort,
+        Rest::AppendSortCombine,
         Rest::CoordinateBuffer,
         Rest::PositionAccumulator,
         Rest::Accumulator,
@@ -79,6 +81,8 @@ impl Rest {
     pub fn name(self) -> &'static str {
         match self {
             Rest::Block => "block",
+            Rest::AppendThenSort => "append and sort",
+            Rest::AppendSortCombine => "append, sort and combine",
             Rest::CoordinateBuffer => "coordinate buffer",
             Rest::Accumulator => "accumulator",
             Rest::PositionAccumulator => "accumulator of positions",

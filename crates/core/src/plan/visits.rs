@@ -36,6 +36,16 @@ impl Visits<'_> {
             && vars.iter().all(|v| self.derived.follows(*v, self.loops))
     }
 
+    /// The same, where each loop visits its own ones as often as they are stored: in several slots of a row, or
+    /// one by one.
+    pub(super) fn each_as_stored(self, vars: &[IndexVar]) -> bool {
+        let is_slot = |v: IndexVar| matches!(self.derived.map(v), Some(LevelMap::Slot(_)));
+        let plain = |v: IndexVar| self.derived.relation(v).is_none();
+        let follows = |v: IndexVar| is_slot(v) || self.derived.follows(v, vars);
+        self.loops.iter().all(|&v| plain(v) && follows(v))
+            && vars.iter().all(|v| self.derived.follows(*v, self.loops))
+    }
+
     /// Whether the last coordinates ascend, the first of them first, where those above are known, if the loops
     /// that then vary ascend.
     pub(super) fn ascend(

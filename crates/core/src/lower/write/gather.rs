@@ -20,6 +20,9 @@ impl Lowerer<'_> {
         let Some(rest) = self.plan.output.rest() else { return Code::nothing() };
         match (rest, body) {
             (Rest::Accumulator, Some(body)) => self.accumulated(first, parent, body, scope),
+            (Rest::AppendThenSort | Rest::AppendSortCombine, Some(body)) => {
+                self.appended_then_sorted(first, parent, body, scope)
+            }
             (Rest::PositionAccumulator, Some(body)) => self.ranked(first, parent, body, scope),
             (Rest::CountThenFill | Rest::CountFillSort, Some(body)) => {
                 self.counted(rest, body, scope)

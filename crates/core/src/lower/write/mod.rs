@@ -2,6 +2,7 @@
 
 pub(super) mod accumulator;
 pub(super) mod append;
+pub(super) mod append_then_sort;
 pub(super) mod coo_buffer;
 pub(super) mod count_then_fill;
 pub(super) mod count_then_insert;

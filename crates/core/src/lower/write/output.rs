@@ -67,6 +67,11 @@ impl Lowerer<'_> {
                     }
                     stmts.extend(self.writing.touched.map(|touched| assign(touched, int(1))));
                 }
+                Rest::AppendThenSort | Rest::AppendSortCombine => {
+                    let value = self.cx.reduced(op, value);
+                    let levels = &mut self.writing.levels;
+                    stmts.extend(levels.append_entry(&mut self.cx, *in_order, value, &mut scope));
+                }
                 Rest::CoordinateBuffer => {
                     let value = self.cx.reduced(op, value);
                     let buffer = self.writing.buffer.as_ref();
@@ -150,7 +155,11 @@ impl Lowerer<'_> {
             Output::Assemble(_) => {
                 let mut stmts = self.opened_root();
                 // Each of several parts would make room for all of them.
-                if self.plan.output.gathered_from().is_none() && self.parts.is_none() {
+                let appends = matches!(
+                    self.plan.output.rest(),
+                    Some(Rest::Block | Rest::AppendThenSort | Rest::AppendSortCombine)
+                );
+                if appends && self.parts.is_none() {
                     stmts.extend(expected_room(&mut self.cx));
                 }
                 stmts
