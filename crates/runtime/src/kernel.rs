@@ -393,7 +393,9 @@ pub fn full_size(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Result<us
 
 /// How many positions there are below so many.
 fn product(parents: u64, levels: &[Header]) -> Option<usize> {
-    let size = levels.iter().try_fold(parents, |n, level| n.checked_mul(level.size));
+    // A level with one coordinate for each parent adds none.
+    let mut several = levels.iter().filter(|level| !level.properties.branchless);
+    let size = several.try_fold(parents, |n, level| n.checked_mul(level.size));
     size.filter(|&n| n <= i64::MAX as u64 / 16).map(|n| n as usize)
 }
 
@@ -404,7 +406,8 @@ pub fn check_extents(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Resul
     let mut block = 1u64;
     for (level, header) in storage.format.levels().iter().zip(&headers) {
         if !level.has(Part::Crd) {
-            let size = block.checked_mul(header.size.max(1)).filter(|&n| n < 1 << 62);
+            let each = if header.properties.branchless { 1 } else { header.size.max(1) };
+            let size = block.checked_mul(each).filter(|&n| n < 1 << 62);
             block = size.ok_or_else(|| too_large(&shape))?;
             continue;
         }

@@ -139,9 +139,7 @@ fn arrays_in_phases(cx: &mut Symbols<'_>, slice: Option<&RowHashTable>) -> Vec<A
 
 /// How many positions the levels above one have, which all are full.
 fn places_above(cx: &mut Symbols<'_>, level: usize) -> Expr {
-    let arrays = cx.result();
-    let sizes = arrays.levels[..level].iter().map(|l| l.size.clone());
-    sizes.fold(int(1), mul)
+    cx.positions_at(cx.kernel.result, 0..level, int(1))
 }
 
 /// Slices for rows, of which loops tell how many terms they have.
@@ -191,8 +189,8 @@ fn room_for(cx: &mut Symbols<'_>, counts: &[Count], parents: &Expr) -> Vec<Stmt>
     }
     let last = counts.last().map_or(0, |count| count.level);
     let appended = |k: &usize| matches!(cx.levels().assembler(*k), Assembler::Append(_));
-    let below = (last..arrays.levels.len()).filter(|k| !appended(k));
-    let block = below.map(|k| arrays.levels[k].size.clone()).fold(int(1), mul);
+    let first = (last..arrays.levels.len()).find(|k| !appended(k)).unwrap_or(arrays.levels.len());
+    let block = cx.positions_at(cx.kernel.result, first..arrays.levels.len(), int(1));
     stmts.extend(arrays.vals.reserve(&mul(total, block)));
     // A chain has one array for several levels.
     stmts.dedup();

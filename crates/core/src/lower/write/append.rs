@@ -373,7 +373,7 @@ pub(in crate::lower) fn expected_room(cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
     if total == int(0) {
         return vec![];
     }
-    let block = arrays.levels[last + 1..].iter().map(|l| l.size.clone()).fold(int(1), mul);
+    let block = cx.positions_at(cx.kernel.result, last + 1..arrays.levels.len(), int(1));
     let room = cx.temp("room");
     let most = match block == int(1) {
         true => int(MOST_EXPECTED),

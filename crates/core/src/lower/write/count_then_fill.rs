@@ -13,7 +13,7 @@ use crate::lower::value::Value;
 use crate::lower::{Code, Lowerer};
 use crate::plan::{Node, Rest};
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, for_loop, int, lt, mul, when};
+use tamis_ir::ir::build::{add, for_loop, int, lt, when};
 use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
@@ -23,8 +23,7 @@ impl Lowerer<'_> {
         let head = head(&self.cx);
         let level = arrays.levels[head].clone();
         let count = self.cx.levels().count_of(head);
-        let sizes = arrays.levels[..head].iter().map(|l| l.size.clone());
-        let parents = sizes.fold(int(1), mul);
+        let parents = self.cx.positions_at(self.kernel.result, 0..head, int(1));
         self.writing.pass = Pass::Look;
         let look = self.node(body, scope.clone());
         self.writing.pass = Pass::Fill;

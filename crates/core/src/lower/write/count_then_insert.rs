@@ -119,10 +119,12 @@ fn distances(
     vars.iter().enumerate().map(distance).collect()
 }
 
-/// The levels that have a position for every coordinate: entries are counted for each combination of these.
+/// The levels that have a position for every coordinate: entries are counted for each combination of these. Those with
+/// one coordinate for each parent follow from levels above.
 fn grouping(cx: &Symbols<'_>) -> Vec<usize> {
     let format = &cx.program.storage(cx.kernel.result).format;
-    (0..format.levels().len()).filter(|k| is_placed(format, *k)).collect()
+    let varies = |k: &usize| !format.levels()[*k].kind.properties().branchless;
+    (0..format.levels().len()).filter(|k| is_placed(format, *k) && varies(k)).collect()
 }
 
 /// One more entry of a group; how many there were before.

@@ -14,7 +14,7 @@ use crate::notation::{self, Access};
 use crate::plan::{Assembler, Assembly, Output, Rest};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::{DataType, Register, Scalar};
-use tamis_ir::ir::build::{add, assign, binary, int, mul, store};
+use tamis_ir::ir::build::{add, assign, binary, int, store};
 use tamis_ir::ir::{self, Expr, Status};
 
 impl Lowerer<'_> {
@@ -138,8 +138,8 @@ impl Lowerer<'_> {
                 part.filled(&mut self.cx, &self.plan.output)
             }
             Output::InPlace => {
-                let sizes = arrays.levels.iter().map(|l| l.size.clone());
-                let size = sizes.fold(int(1), mul);
+                let levels = 0..arrays.levels.len();
+                let size = self.cx.positions_at(self.kernel.result, levels, int(1));
                 let initial = self.cx.planner().initial();
                 self.cx.filled(arrays.vals, int(0), size, initial)
             }
