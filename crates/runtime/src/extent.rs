@@ -1,7 +1,12 @@
 //! How large dimensions may be, and their products.
 
-use tamis_core::format::MAX_ORDER;
+use crate::kernel::shape;
+use tamis_core::cin;
+use tamis_core::format::{LevelMap, MAX_ORDER};
+use tamis_core::level::Part;
+use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{IdVec, IndexVar};
 
 /// The largest dimension: those of diagonals, which two dimensions have together, are numbers too.
 pub const LARGEST_DIMENSION: u64 = (1 << 62) - 1;
@@ -37,4 +42,29 @@ pub fn too_large(dims: &[u64]) -> Diagnostic {
 pub fn elements(dims: &[u64]) -> Result<usize, Diagnostic> {
     let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
     size.filter(|&n| n <= i64::MAX as u64 / 16).map(|n| n as usize).ok_or_else(|| too_large(dims))
+}
+
+/// Refuses results whose coordinates or blocks are beyond what their arrays can hold.
+pub fn check_extents(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Result<(), Diagnostic> {
+    let (shape, storage) = (shape(target, dims), &target.storage);
+    let headers = storage.format.headers(&shape, &|_| 1);
+    let mut block = 1u64;
+    for (level, header) in storage.format.levels().iter().zip(&headers) {
+        if !level.has(Part::Crd) {
+            let each = if header.properties.branchless { 1 } else { header.size.max(1) };
+            let size = block.checked_mul(each).filter(|&n| n < 1 << 62);
+            block = size.ok_or_else(|| too_large(&shape))?;
+            continue;
+        }
+        block = 1;
+        let last = header.least.saturating_add(header.size as i64).saturating_sub(1);
+        let beyond = last.max(header.least.saturating_neg()) > i64::from(i32::MAX);
+        if storage.crd == IndexWidth::I32 && beyond && !matches!(level.map, LevelMap::Slot(_)) {
+            let name = &target.name;
+            let message = format!("coordinates of {name} go up to {last} and have 32 bits");
+            return Err(Diagnostic::new(Code::PositionOverflow, message)
+                .help("ask for 64-bit coordinates: {crd: i64}"));
+        }
+    }
+    Ok(())
 }

@@ -12,10 +12,10 @@ use crate::tensor::{LevelData, Tensor, views};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use tamis_core::cin;
-use tamis_core::format::{Format, LevelMap, Storage};
+use tamis_core::format::{Format, Storage};
 use tamis_core::level::{Header, Part};
 use tamis_core::lower::{Binding, Lowered, SharedStructure};
-use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::ir::{self, Param, Status};
@@ -146,7 +146,7 @@ impl Frame {
 }
 
 impl Call<'_> {
-    /// Runs the kernel. [`check_extents`] accepts the dimensions.
+    /// Runs the kernel. [`crate::extent::check_extents`] accepts the dimensions.
     pub fn run(&self) -> Result<Tensor, Diagnostic> {
         Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
         match &self.lowered.partition {
@@ -360,7 +360,7 @@ impl Call<'_> {
 }
 
 /// The dimensions of a result.
-fn shape(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Vec<u64> {
+pub(crate) fn shape(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Vec<u64> {
     target.modes.iter().map(|&v| dims[v]).collect()
 }
 
@@ -391,37 +391,11 @@ pub fn full_size(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Result<us
     product(1, &headers).ok_or_else(|| too_large(&shape))
 }
 
-/// How many positions there are below so many.
+/// How many positions there are below so many: a level with one coordinate for each adds none.
 fn product(parents: u64, levels: &[Header]) -> Option<usize> {
-    // A level with one coordinate for each parent adds none.
-    let mut several = levels.iter().filter(|level| !level.properties.branchless);
-    let size = several.try_fold(parents, |n, level| n.checked_mul(level.size));
+    let mut sizes = levels.iter().map(|l| if l.properties.branchless { 1 } else { l.size });
+    let size = sizes.try_fold(parents, u64::checked_mul);
     size.filter(|&n| n <= i64::MAX as u64 / 16).map(|n| n as usize)
-}
-
-/// Refuses results whose coordinates or blocks are beyond what their arrays can hold.
-pub fn check_extents(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Result<(), Diagnostic> {
-    let (shape, storage) = (shape(target, dims), &target.storage);
-    let headers = storage.format.headers(&shape, &|_| 1);
-    let mut block = 1u64;
-    for (level, header) in storage.format.levels().iter().zip(&headers) {
-        if !level.has(Part::Crd) {
-            let each = if header.properties.branchless { 1 } else { header.size.max(1) };
-            let size = block.checked_mul(each).filter(|&n| n < 1 << 62);
-            block = size.ok_or_else(|| too_large(&shape))?;
-            continue;
-        }
-        block = 1;
-        let last = header.least.saturating_add(header.size as i64).saturating_sub(1);
-        let beyond = last.max(header.least.saturating_neg()) > i64::from(i32::MAX);
-        if storage.crd == IndexWidth::I32 && beyond && !matches!(level.map, LevelMap::Slot(_)) {
-            let name = &target.name;
-            let message = format!("coordinates of {name} go up to {last} and have 32 bits");
-            return Err(Diagnostic::new(Code::PositionOverflow, message)
-                .help("ask for 64-bit coordinates: {crd: i64}"));
-        }
-    }
-    Ok(())
 }
 
 /// How many numbers of the imperative form an element is.

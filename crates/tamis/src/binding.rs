@@ -18,7 +18,7 @@ use tamis_core::format::Storage;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_runtime::check_dims;
-use tamis_runtime::kernel::check_extents;
+use tamis_runtime::extent::check_extents;
 
 /// The tensors of a program that have a value, by id: those of usual programs take no allocation.
 pub(crate) type Values<'v, T> = SmallVec<[Option<Cow<'v, T>>; 8]>;

@@ -23,7 +23,8 @@ use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::ir::Function;
 use tamis_ir::ir::verify::verify;
-use tamis_runtime::kernel::{Executable, check_extents};
+use tamis_runtime::extent::check_extents;
+use tamis_runtime::kernel::Executable;
 use tamis_runtime::pattern::at_entries;
 use tamis_runtime::{Interrupt, Tensor};
 

@@ -111,6 +111,10 @@ impl Merger<'_> {
             let mut dimension = |m: Mode| dims[m.index()].clone();
             let mut slots = || int(1);
             let (least, size) = extent::<Mode, Expr>(spec.map, &mut dimension, &mut slots);
+            // One with a coordinate for each position above adds none.
+            if !spec.has(Part::Crd) && spec.kind.properties().branchless {
+                continue;
+            }
             if !spec.has(Part::Crd) {
                 let size = wide(size);
                 block = Some(match block {
