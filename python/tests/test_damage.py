@@ -116,3 +116,22 @@ def test_files_are_complete_or_not_there(tmp_path, ending):
         tamis.write(3, MATRIX)
     with pytest.raises(tamis.TamisTypeError):
         tamis.read(name, format=3)
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "dense", "csf"])
+@pytest.mark.parametrize("borrowed", [True, False])
+def test_keys_of_the_wrong_length_are_refused(format, borrowed):
+    """What the package calls inside takes one coordinate, or pick, for each axis, and says so."""
+    t = tamis.asarray(sp.csr_array(np.eye(3)), copy=not borrowed)
+    if format != "csr":
+        t = t.asformat(format)
+    for key in ([], [0], [0, 0, 0], [3, 0], [0, 3]):
+        with pytest.raises(tamis.TamisValueError):
+            t.get(key)
+        with pytest.raises(tamis.TamisValueError):
+            t.select(key)
+    for pick in ((0, 1, 4), (2, -1, 4), (0, 2**62, 3), np.array([0, 3])):
+        with pytest.raises(tamis.TamisValueError):
+            t.select([pick, None])
+    assert t.permuted([-1, 0]) is None
+    assert t.get([1, 1]) == 1.0

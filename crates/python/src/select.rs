@@ -474,6 +474,24 @@ pub(crate) fn check(ranges: &Ranges, len: usize) -> Result<(), Diagnostic> {
     }
 }
 
+/// Checks that there is a pick for each axis, of coordinates that it has.
+pub(crate) fn check_picks(dims: &[u64], picks: &[Pick]) -> Result<(), Diagnostic> {
+    let holds = |(pick, &size): (&Pick, &u64)| match *pick {
+        Pick::At(c) => c < size,
+        Pick::Steps { start, step, len: len @ 1.. } => {
+            let last = start.saturating_add(step.saturating_mul(len as i64 - 1));
+            [start, last].iter().all(|c| (0..size as i64).contains(c))
+        }
+        Pick::List(ref list) => list.iter().all(|c| *c < size),
+        Pick::All | Pick::Steps { .. } => true,
+    };
+    if picks.len() == dims.len() && picks.iter().zip(dims).all(holds) {
+        return Ok(());
+    }
+    let message = "the key is not one coordinate, or some, of each axis";
+    Err(Diagnostic::new(Code::DimensionMismatch, message).help("write tensor[key]"))
+}
+
 pub(crate) fn broken() -> Diagnostic {
     Diagnostic::new(Code::InvalidTensor, "positions lie outside of the arrays that they are for")
         .help("check how the arrays were made, and whether somebody changed them")

@@ -387,27 +387,28 @@ impl Tensor {
 
     /// The value at a coordinate, or the fill value.
     fn get<'py>(&self, py: Python<'py>, mut coordinate: Vec<u64>) -> PyResult<Bound<'py, PyAny>> {
+        self.tensor.check_coordinate(&coordinate).map_err(|d| raised(py, &d))?;
         let format = &self.tensor.storage().format;
         // What a tensor of its own has in order is searched at once.
         let is_selected = self.foreign || !format.is_basic();
         let has_rows = select::is_known(format) && select::row_mode(format).is_some();
         let value = if is_selected && has_rows || listed::is_known(format) {
-            let one =
-                |c: &mut u64| Pick::Steps { start: std::mem::take(c) as i64, step: 1, len: 1 };
+            let start = |c: &mut u64| std::mem::take(c) as i64;
+            let one = |c: &mut u64| Pick::Steps { start: start(c), step: 1, len: 1 };
             let picks: Vec<Pick> = coordinate.iter_mut().map(one).collect();
             let tensor = if copies() { self.checked(py)? } else { self.tensor.clone() };
             select::of_borrowed(py, &tensor, &picks)?.get(&coordinate)
         } else {
             self.checked(py)?.get(&coordinate)
         };
-        let value = value.map_err(|d| raised(py, &d))?;
-        result::number(py, crate::scalar::of_type(value, self.tensor.storage().datatype))
+        let datatype = self.tensor.storage().datatype;
+        result::number(py, crate::scalar::of_type(value.map_err(|d| raised(py, &d))?, datatype))
     }
 
-    /// What is selected by a pick for each axis: none for all, a number, a first coordinate with a
-    /// step and how many there are, or an array. Axes of numbers have one element, or are left
-    /// out. Nothing for formats whose arrays do not tell.
+    /// What is selected by a pick for each axis: none for all, a number, a first coordinate with a step and how many
+    /// there are, or an array. Axes of numbers have one element, or are left out. Nothing for formats whose arrays do not tell.
     fn select(&self, py: Python<'_>, picks: Vec<Pick>) -> PyResult<Option<Tensor>> {
+        select::check_picks(self.tensor.dims(), &picks).map_err(|d| raised(py, &d))?;
         let format = &self.tensor.storage().format;
         if !select::is_known(format) {
             return Ok(None);
@@ -425,8 +426,7 @@ impl Tensor {
         let spec = spec(py, format, self.tensor.dims().len())?;
         let storage = beside(&spec, self.tensor.storage()).map_err(|d| raised(py, &d))?;
         let tensor = self.checked(py)?;
-        let listed = if self.foreign { None } else { as_list(&tensor, &storage) };
-        if let Some(made) = listed {
+        if let Some(made) = if self.foreign { None } else { as_list(&tensor, &storage) } {
             return made.map(Tensor::new).map_err(|d| raised(py, &d));
         }
         let made = match tensor.vals().len() < LONG {
@@ -462,8 +462,9 @@ impl Tensor {
     }
 
     /// The tensor with its axes in another order, by the same arrays, if a format has these.
-    fn permuted(&self, order: Vec<usize>) -> Option<Tensor> {
-        let modes: Vec<Mode> = order.into_iter().map(Mode::new).collect();
+    fn permuted(&self, order: Vec<i64>) -> Option<Tensor> {
+        let mode = |m: i64| usize::try_from(m).ok().map(Mode::new);
+        let modes: Vec<Mode> = order.into_iter().map(mode).collect::<Option<_>>()?;
         self.tensor.permuted(&modes).map(Tensor::new)
     }
 

@@ -223,7 +223,11 @@ impl Tensor {
         Ok(found.unwrap_or(self.storage.fill))
     }
 
-    fn check_coordinate(&self, coordinate: &[u64]) -> Result<(), Diagnostic> {
+    /// Checks that there is one coordinate for each mode, in its dimension.
+    ///
+    /// # Errors
+    /// When that is not so.
+    pub fn check_coordinate(&self, coordinate: &[u64]) -> Result<(), Diagnostic> {
         let order = self.dims.len();
         if coordinate.len() != order {
             let message = format!("{coordinate:?} are {} coordinates of {order}", coordinate.len());
