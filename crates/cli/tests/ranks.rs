@@ -60,11 +60,13 @@ fn each_rank_writes_its_part_of_a_folder() {
         let parts = fs::read_dir(scratch(&c)).unwrap().count();
         assert_eq!(parts, 4, "a part of each of 3 ranks, and the manifest");
         // Read by one process, and by another number of ranks.
+        let format = ["-f", "d=csr"];
         let read = ["run", "d(i,j) = C(i,j) * y(i)", "-i", &to("C", &c), "-i", &to("y", &y)];
+        let read = [&read[..], &format].concat();
         let direct =
             ["run", "C(i,j) = A(i,k) * A(k,j); y(i) = A(i,j) * x(j); d(i,j) = C(i,j) * y(i)"];
         let of_d = |text: String| text[text.find("d: ").unwrap()..].to_owned();
-        let direct = of_d(summary(&[&direct, &run[2..]].concat()));
+        let direct = of_d(summary(&[&direct, &run[2..], &format].concat()));
         assert_eq!(of_d(summary(&read)), direct);
         assert_eq!(of_d(summary(&[&read[..], &["--ranks", "2"]].concat())), direct);
     }

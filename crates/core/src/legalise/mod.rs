@@ -29,7 +29,7 @@ use crate::format::{Format, FormatSpec, Storage};
 use crate::notation::{self, Access, Expr};
 use crate::plan::access::Task;
 use context::Context;
-use infer::formats::{inferred_fill, inferred_storage};
+use infer::formats::{inferred_fill, inferred_storage, result_storage};
 use infer::{complex, slices, types};
 use rewrite::reductions::regrouped;
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,7 +229,7 @@ impl Legaliser<'_> {
         let filled = |of_value| fill.map_or(inferred(of_value), |fill| fill.stored(datatype));
         let Some(spec) = self.request.results.get(&result.tensor) else {
             return Ok(self.kept_storage(result, datatype).unwrap_or_else(|| {
-                let storage = inferred_storage(self, value, vars, *compute, datatype);
+                let storage = result_storage(self, value, vars, *compute, datatype);
                 Storage { fill: filled(storage.fill), ..storage }
             }));
         };

@@ -6,13 +6,13 @@
 //! sparse ties to another mode, only a sum over a dense operand, is dense too: `csr` times dense is
 //! dense, whichever side is which.
 
-use crate::format::{Format, LevelSpec, Storage};
+use crate::format::{Format, LevelMap, LevelSpec, Storage};
 use crate::legalise::Context;
 use crate::level::{COMPRESSED, DENSE, LevelKind};
 use crate::notation::{Access, Expr};
 use std::collections::BTreeSet;
 use tamis_ir::datatype::{DataType, Scalar};
-use tamis_ir::ids::{Id, IndexVar};
+use tamis_ir::ids::{Id, IndexVar, Mode};
 
 /// The largest outermost level, in coordinates, that is dense without being asked for.
 pub(in crate::legalise) const DENSE_LIMIT: u64 = 1 << 26;
@@ -41,6 +41,63 @@ pub(in crate::legalise) fn inferred_fill(
     let Some(c) = constant_background(cx, value, compute) else { return zero };
     let fill = c.stored(datatype);
     if c.fits(datatype) && !fill.is_zero() { fill } else { zero }
+}
+
+/// The storage of a result that nobody chose: `csc` where all sparse operands are.
+pub(in crate::legalise) fn result_storage(
+    cx: &Context<'_>,
+    value: &Expr,
+    vars: &[IndexVar],
+    compute: DataType,
+    datatype: DataType,
+) -> Storage {
+    let stored = stored_order(cx, value, vars).unwrap_or_else(|| vars.to_vec());
+    let mut storage = inferred_storage(cx, value, &stored, compute, datatype);
+    let place = |v: &IndexVar| stored.iter().position(|s| s == v).map(Mode::new);
+    let modes: Option<Vec<Mode>> = vars.iter().map(place).collect();
+    if let Some(Ok(format)) = modes.map(|modes| storage.format.permuted(&modes)) {
+        storage.format = format;
+    }
+    storage
+}
+
+/// The order of a result's variables in which the levels of all sparse operands have them, where none of these has the
+/// order of its modes and some order suits all.
+fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec<IndexVar>> {
+    let mut left: BTreeSet<IndexVar> = vars.iter().copied().collect();
+    if left.len() < vars.len() {
+        return None;
+    }
+    let mut chains: Vec<Vec<IndexVar>> = vec![];
+    for access in value.accesses() {
+        let levels = cx.program.levels(access);
+        let is_plain = levels.iter().all(|(level, _)| matches!(level.map, LevelMap::Mode(_)));
+        let chain: Vec<IndexVar> = levels.into_iter().map(|(_, v)| v).collect();
+        if cx.is_full(access) || chain.len() < 2 {
+            continue;
+        }
+        if !is_plain || chain == access.indices {
+            return None;
+        }
+        left.extend(chain.iter().copied());
+        chains.push(chain);
+    }
+    // Of those that nothing has to come before, the first of the result comes next.
+    let mut order = vec![];
+    while !chains.is_empty() && !left.is_empty() {
+        let is_free = |v: &&IndexVar| {
+            left.contains(v)
+                && chains.iter().all(|c| {
+                    let ahead = c.iter().take_while(|c| c != v).any(|c| left.contains(c));
+                    !c.contains(v) || !ahead
+                })
+        };
+        let next = *vars.iter().find(is_free).or_else(|| left.iter().find(is_free))?;
+        left.remove(&next);
+        order.push(next);
+    }
+    order.retain(|v| vars.contains(v));
+    (order.len() == vars.len()).then_some(order)
 }
 
 /// The storage of a result or temporary that nobody chose.
