@@ -2,6 +2,7 @@
 
 use crate::chunks::Source;
 use crate::counted::Counted;
+use crate::cursor::shown;
 use crate::error::{FileError, FileErrorCode, Parsed};
 use crate::header::{FILL_MARK, File, FileFormat, Header, Layout, ReadOptions, WriteOptions};
 use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
@@ -78,16 +79,24 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         _ => frostt::read_source(source, path, options)?,
     };
     if format != FileFormat::RutherfordBoeing {
-        find_fill(&mut file.header);
+        find_fill(&mut file.header, path)?;
     }
     Ok(file.with_fill())
 }
 
 /// Takes the fill value out of the comments.
-pub(crate) fn find_fill(header: &mut Header) {
-    let said = |line: &String| line.strip_prefix(FILL_MARK).and_then(npz::scalar_of);
-    header.fill = header.comments.iter().find_map(said);
+pub(crate) fn find_fill(header: &mut Header, path: &Path) -> Result<(), FileError> {
+    let said = |line: &String| line.strip_prefix(FILL_MARK).map(str::to_owned);
+    let Some(text) = header.comments.iter().find_map(said) else { return Ok(()) };
+    let text = text.trim();
+    header.fill = npz::scalar_of(text);
     header.comments.retain(|line| said(line).is_none());
+    if header.fill.is_none() {
+        let message = format!("the fill value {} is not a number", shown(text.as_bytes()));
+        let help = "write a number, inf, -inf or nan";
+        return Err(FileError::whole(FileErrorCode::Syntax, path, message, help));
+    }
+    Ok(())
 }
 
 /// Whether a path is `-`: standard input or output.

@@ -165,7 +165,7 @@ fn entries(dims: Vec<u64>, crds: Vec<Vec<u64>>, vals: Values) -> Parsed<Coordina
     Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)
 }
 
-/// How a number is said in a file that only has text.
+/// How a number is said in a file that only has text: names of what is no number in any case, as values have them.
 pub(crate) fn scalar_of(text: &str) -> Option<Scalar> {
-    Scalar::parse(text.trim())
+    Scalar::parse(&text.trim().to_ascii_lowercase().replace("infinity", "inf"))
 }

@@ -82,6 +82,36 @@ fn digits_beyond_the_largest_number_are_refused_and_names_are_not() {
     assert!(mtx("real", "1e-999").contains("1,1=0.0"));
 }
 
+/// The fill value is read as values are, or refused: never skipped.
+#[test]
+fn fill_values_are_read_as_values_are() {
+    let folder = Folder::new();
+    let fill = |text: &str| {
+        fs::write(folder.file("a.tns"), format!("# dims: 3\n# tamis fill: {text}\n2 1\n")).unwrap();
+        read(&folder.file("a.tns"))
+            .map(|file| file.header.fill.map(|fill| fill.to_string()))
+            .map_err(|error| error.to_string())
+    };
+    for (text, expected) in [
+        ("nan", "nan"),
+        ("NaN", "nan"),
+        ("Infinity", "inf"),
+        ("-INF", "-inf"),
+        ("1E3", "1000.0"),
+        ("2J", "0.0+2.0j"),
+    ] {
+        assert_eq!(fill(text), Ok(Some(expected.to_owned())), "{text}");
+    }
+    for text in ["xyz", "1,5", "", "true"] {
+        let refused = fill(text).unwrap_err();
+        assert!(refused.contains("is not a number"), "{text}: {refused}");
+        assert!(
+            tamis_io::Cut::open(&folder.file("a.tns"), &ReadOptions::default()).is_none(),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn what_follows_compressed_data_is_told() {
     let folder = Folder::new();
