@@ -222,9 +222,9 @@ impl AccessMethods<'_> {
     /// Whether an operand is a list of coordinates in order that alone decides what is visited,
     /// and the result can add up what comes: then one loop over the list is best.
     pub(crate) fn is_list_driven(self, task: &Task) -> bool {
-        let accesses = task.value.accesses();
-        let sparse: Vec<&&Access> =
-            accesses.iter().filter(|a| !self.program.storage(a.tensor).format.is_full()).collect();
+        // An operand may be read twice, as in A(i,j) * A(i,j).
+        let mut sparse = distinct(&task.value);
+        sparse.retain(|a| !self.program.storage(a.tensor).format.is_full());
         let (Expr::Reduce { .. }, [only]) = (&task.value, &sparse[..]) else { return false };
         let format = &self.program.storage(only.tensor).format;
         let list = (0..format.levels().len()).any(|k| format.chain_goes_on(k));
