@@ -17,9 +17,12 @@ use super::{Program, Role, Stmt};
 use crate::format::{LevelMap, Storage};
 use crate::notation::{Access, Commutativity, Expr};
 use std::collections::BTreeSet;
-use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness, ZeroRule, eval};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness, UnaryOp, ZeroRule, eval};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
+
+/// The power that is a product.
+const TWO: Scalar = Scalar::I64(2);
 
 /// The program's facts that simplification draws on, for one compute type.
 #[derive(Clone, Copy)]
@@ -290,6 +293,10 @@ impl Facts<'_> {
             Expr::Binary(op, a, b) => match (*a, *b) {
                 (Expr::Literal(x), b) if same(self.left_identity(op), x) => b,
                 (a, Expr::Literal(y)) if same(self.right_identity(op), y) => a,
+                // One product, where the platform's function takes a logarithm.
+                (a, Expr::Literal(y)) if op == BinaryOp::Pow && y.same_value(self.typed(TWO)) => {
+                    Expr::Unary(UnaryOp::Square, Box::new(a))
+                }
                 (a, b) => Expr::Binary(op, Box::new(a), Box::new(b)),
             },
             e => e,
