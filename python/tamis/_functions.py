@@ -301,7 +301,23 @@ def _compress(condition: Any, a: Any, axis: int | None = None, out: None = None)
 def _interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
-    return apply(lambda values: np.interp(values, xp, fp, left, right, period), x)
+    xp, fp = _every(xp), _every(fp)
+    return _applied(lambda values: np.interp(values, xp, fp, left, right, period), x)
+
+
+def _digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    bins = _every(bins)
+    return _applied(lambda values: np.digitize(values, bins, right), x)
+
+
+def _every(x: Any) -> Any:
+    """Points or edges, of which functions of elements need every one, as an array."""
+    return x.to_numpy() if isinstance(x, Tensor) else x
+
+
+def _applied(function: Callable[..., Any], x: Any) -> Any:
+    """A function of elements of a tensor, or of an array beside tensors."""
+    return apply(function, x) if isinstance(x, Tensor) else function(x)
 
 
 def _einsum_path(*operands: Any, **options: Any) -> Any:
@@ -330,7 +346,24 @@ def _full_like(
     return array_api._filled(a.shape if shape is None else shape, fill_value, dtype or a.dtype, None)
 
 
+def _isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Any:
+    # What is assumed, and the kind of search, change the time alone.
+    return xp.isin(element, test_elements, invert=invert)
+
+
 def _take(a: Any, indices: Any, axis: Any = None, out: None = None) -> Any:
+    if not isinstance(indices, Tensor):
+        indices = np.asarray(indices)
+    if indices.dtype == bool:
+        # Numbers, as NumPy takes them, no mask.
+        indices = indices.astype(np.intp)
     return xp.take(a.reshape(-1) if axis is None else a, indices, axis=axis or 0)
 
 
@@ -374,7 +407,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.diagflat: lambda v, k=0: _arranging.diag(asarray(v).reshape(-1), k),
     np.diagonal: lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2),
     np.diff: lambda a, n=1, axis=-1: xp.diff(a, axis=axis, n=n),
-    np.digitize: lambda x, bins, right=False: apply(lambda v: np.digitize(v, bins, right), x),
+    np.digitize: _digitize,
     np.dot: dot,
     np.einsum: _einsum,
     np.einsum_path: _einsum_path,
@@ -392,9 +425,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.insert: _arranging.insert,
     np.interp: _interp,
     np.isclose: _isclose,
-    np.isin: lambda element, test_elements, *, invert=False: xp.isin(
-        element, test_elements, invert=invert
-    ),
+    np.isin: _isin,
     np.kron: kron,
     np.linalg.matrix_norm: matrix_norm,
     np.linalg.matrix_power: _arranging.matrix_power,

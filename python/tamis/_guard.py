@@ -51,10 +51,21 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
         except FOREIGN as error:
             owner, _, name = function.__qualname__.rpartition(".")
             own = 1 if owner else 0
-            told = refusal(f"{owner or 'tamis'}.{name}", error, arguments[own:], options)
+            told = refusal(_public(owner, name), error, arguments[own:], options)
             raise told from error
 
     return call
+
+
+def _public(owner: str, name: str) -> str:
+    """The name under which a user finds a function, or a method of a tensor."""
+    import tamis
+
+    if owner in ("Methods", "Operators"):
+        return f"tamis.Tensor.{name}"
+    if owner or hasattr(tamis, name):
+        return f"{owner or 'tamis'}.{name}"
+    return f"tamis.array_api.{name}"
 
 
 def guard(owner: type) -> None:

@@ -95,17 +95,20 @@ class Methods:
         """The sums of the elements up to each, along an axis, or of all, as an array of NumPy's."""
         return numpy.cumsum(self, axis, dtype, out)
 
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        """The elements of a diagonal of two axes, along a last axis."""
+    def diagonal(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, *, k: int | None = None
+    ) -> Any:
+        """The elements of a diagonal of two axes, along a last axis; ``k`` is SciPy's ``offset``."""
+        offset = offset if k is None else k
         return numpy.diagonal(self, offset, axis1, axis2)
 
     def dot(self, other: Any) -> Any:
         """The sums of products over the last axis, and the last but one of ``other``."""
         return numpy.dot(self, other)
 
-    def flatten(self) -> Any:
-        """All elements in the order of rows along one axis, in arrays of their own."""
-        return self.ravel().copy()
+    def flatten(self, order: str = "C") -> Any:
+        """All elements along one axis, in arrays of their own."""
+        return self.ravel(order).copy()
 
     @property
     def imag(self) -> Any:
@@ -142,9 +145,9 @@ class Methods:
     #: Several columns are multiplied as one is.
     rmatmat = rmatvec
 
-    def ravel(self) -> Any:
-        """All elements in the order of rows along one axis."""
-        return numpy.reshape(self, -1)
+    def ravel(self, order: str = "C") -> Any:
+        """All elements along one axis, in the order of rows, or of columns if ``order`` is F."""
+        return numpy.reshape(_known(self).T if order == "F" else self, -1)
 
     @property
     def real(self) -> Any:

@@ -128,12 +128,21 @@ def average(
         given = _fitted(given, x, axis)
     dtype = np.result_type(x.dtype, given.dtype, np.float64 if x.dtype.kind in "iub" else x.dtype)
     total = (x * given).sum(axis, dtype=dtype, keepdims=keepdims)
-    scale = broadcast_to(given, x.shape).sum(axis, dtype=dtype, keepdims=keepdims)
-    scale = scale.to_numpy() if isinstance(scale, Tensor) else scale
+    scale = _scale(given, x, axis, dtype)
+    scale = scale.reshape(np.shape(total)) if scale.size > 1 else scale.reshape(())
     if np.any(scale == 0):
         raise refused("weights add up to 0", "give others, or leave them out")
     made = total / scale
-    return (made, scale) if returned else made
+    return (made, np.broadcast_to(scale, np.shape(made))) if returned else made
+
+
+def _scale(weights: Any, x: Tensor, axis: Any, dtype: Any) -> Any:
+    """What weights add up to along axes, of which those that they lack count as often as they are."""
+    axes = axes_of(axis, x.ndim) if axis is not None else tuple(range(x.ndim))
+    total = weights.sum(axes, dtype=dtype, keepdims=True)
+    repeats = math.prod(x.shape[k] for k in axes if weights.shape[k] == 1)
+    total = total.to_numpy() if isinstance(total, Tensor) else total
+    return total * np.asarray(repeats, dtype)
 
 
 def _fitted(weights: Any, x: Tensor, axis: Any) -> Any:

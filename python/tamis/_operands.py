@@ -302,3 +302,24 @@ def unreadable(operand: Any) -> TamisTypeError:
 def refused(reason: str, way_out: str) -> TamisTypeError:
     """The refusal of an argument of a wrong type."""
     return TamisTypeError("type-mismatch", f"error[type-mismatch]: {reason}\n  = help: {way_out}")
+
+
+def typed(ufunc: Any, inputs: Any, options: dict[str, Any]) -> Any:
+    """The operands of a function of NumPy in the type in which it is asked to compute. How arrays of
+    the result would lie in memory says nothing of tensors, and is taken out of the options."""
+    for name in ("order", "subok"):
+        options.pop(name, None)
+    casting, dtype = options.pop("casting", "same_kind"), options.pop("dtype", None)
+    if dtype is None:
+        return inputs
+    dtype = np.dtype(dtype)
+    if dtype == bool and f"{'d' * ufunc.nin}->?" in ufunc.types:
+        return inputs
+    if f"{dtype.char * ufunc.nin}->{dtype.char * ufunc.nout}" not in ufunc.types:
+        options["dtype"] = dtype
+        return inputs
+    for x in inputs:
+        if hasattr(x, "dtype") and not np.can_cast(x.dtype, dtype, casting):
+            reason = f"numpy.{ufunc.__name__} does not cast {x.dtype} to {dtype} ({casting})"
+            raise refused(reason, "use astype first, or casting='unsafe'")
+    return [x.astype(dtype) if hasattr(x, "astype") else x for x in inputs]

@@ -119,7 +119,9 @@ class Operators:
         return self._elements("absolute", self)
 
     def __matmul__(self, other: Any) -> Any:
-        return self._product(self, other) if is_operand(other) else NotImplemented
+        if not is_operand(other) or self._is_earlier(self, other):
+            return NotImplemented
+        return self._product(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
         return self._product(other, self) if is_operand(other) else NotImplemented
@@ -128,7 +130,7 @@ class Operators:
         return self._made(product(left, right))
 
     def _binary(self, name: str, left: Any, right: Any) -> Any:
-        if not (is_operand(left) and is_operand(right)):
+        if not (is_operand(left) and is_operand(right)) or self._is_earlier(left, right):
             return NotImplemented
         if name == "multiply" and (_is_matrix(left) or _is_matrix(right)):
             # What matrices of SciPy and NumPy mean by *, and nothing else does.
@@ -139,8 +141,12 @@ class Operators:
     def _elements(self, name: str, *operands: Any) -> Any:
         return self._made(elementwise(name, *operands))
 
+    def _is_earlier(self, *operands: Any) -> bool:
+        """Whether this computes at once what is computed later for one of the operands."""
+        return not isinstance(self, Lazy) and any(isinstance(x, Lazy) for x in operands)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if not all(is_operand(x) for x in inputs):
+        if not all(is_operand(x) for x in inputs) or self._is_earlier(*inputs):
             return NotImplemented
         no_out(options.pop("out", None))
         if method == "reduce" and ufunc.__name__ in _REDUCED:
@@ -309,8 +315,9 @@ class Operators:
         mean = apply(lambda x, n: (x / n).astype(made), total, count)
         return mean if np.ndim(mean) else np.asarray(mean)[()]
 
-    def transpose(self, *axes: Any) -> Any:
-        """The axes in another order; reversed if none is given."""
+    def transpose(self, *axes: Any, copy: bool = False) -> Any:
+        """The axes in another order; reversed if none is given. ``copy`` is SciPy's: tensors never
+        change, so that the same arrays serve."""
         order: Any = axes
         if len(axes) == 1 and (axes[0] is None or is_sequence(axes[0])):
             order = axes[0]

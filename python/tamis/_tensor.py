@@ -15,7 +15,7 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, axes_of, compute, compute_kept, order_of, product
 from ._guard import guard, guarded
 from ._methods import Methods
-from ._operands import is_sequence, number_text, refused, sizes_of, type_name
+from ._operands import is_sequence, number_text, refused, sizes_of, type_name, typed
 from ._operators import Operators, for_scipy, is_operand, kept
 from ._plans import key_of, plan_of
 from ._programs import check_text
@@ -122,16 +122,17 @@ class Tensor(Operators, Methods, _native.Tensor):
             return self.asformat(usual(self.shape, len(self.values)))
         return self
 
-    def todense(self) -> np.ndarray[Any, Any]:
-        """Every element as a NumPy array."""
-        return self.to_numpy()
+    def todense(self, order: Any = None) -> np.ndarray[Any, Any]:
+        """Every element as a NumPy array, in the order of rows, or of columns if ``order`` is F."""
+        return np.asarray(self.to_numpy(), order=order)
 
     toarray = todense
 
-    def asformat(self, format: str) -> Tensor:
+    def asformat(self, format: str, copy: bool = False) -> Tensor:
         """The same tensor in another format, such as ``csc`` or ``bcsr(4,4)``."""
         check_text("format", format)
-        return Tensor(self.to_format(format))
+        made = Tensor(self.to_format(format))
+        return made.copy() if copy else made
 
     def astype(self, dtype: Any, *, copy: bool = False) -> Tensor:
         """The same tensor with elements of another type, cut off towards zero as NumPy does."""
@@ -216,10 +217,14 @@ class Tensor(Operators, Methods, _native.Tensor):
         order = None if _native.is_in_rows(self) else ordered(found)
         return tuple(c if order is None else c[order] for c in found)
 
-    def reshape(self, *shape: Any) -> Tensor:
-        """The elements in the order of rows in axes of other sizes, of which one may be -1."""
+    def reshape(self, *shape: Any, order: str = "C") -> Tensor:
+        """The elements in the order of rows, or of columns if ``order`` is F, in axes of other
+        sizes, of which one may be -1."""
         if len(shape) == 1 and is_sequence(shape[0]):
             shape = tuple(shape[0])
+        if order == "F":
+            by_columns: Tensor = self.T.reshape(*shape[::-1]).T
+            return by_columns
         sizes = list(sizes_of(shape))
         if sizes.count(-1) == 1 and -math.prod(sizes):
             sizes[sizes.index(-1)] = self.size // -math.prod(sizes)
@@ -343,6 +348,8 @@ class Tensor(Operators, Methods, _native.Tensor):
                 del options["axes"]
             made = self.__array_ufunc__(ufunc, method, *inputs, **options)
             return _written(out[0], made, where)
+        if method == "__call__" and options:
+            inputs = typed(ufunc, inputs, options)
         if method in ("reduce", "at"):
             options |= {} if where is True else {"where": where}
         elif where is not True:

@@ -1,0 +1,113 @@
+"""What users of NumPy and SciPy write, in the ways in which they write it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import tamis
+
+DENSE = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, -3.0], [0.0, 0.0, 0.5]])
+
+
+@pytest.fixture(params=["csr", "csc", "coo", "dense", "borrowed"])
+def t(request):
+    if request.param == "borrowed":
+        return tamis.asarray(sp.csr_array(DENSE))
+    return tamis.asarray(DENSE, format=request.param)
+
+
+def same(found, expected):
+    found = found.to_numpy() if isinstance(found, tamis.Tensor) else found
+    np.testing.assert_array_equal(found, expected)
+    assert np.shape(found) == np.shape(expected)
+    assert found.dtype == expected.dtype
+
+
+def test_take_counts_with_truth_values(t):
+    mask = np.array([True, False, True])
+    for axis in (0, 1, None):
+        same(np.take(t, mask, axis), np.take(DENSE, mask, axis))
+        same(t.take(mask, axis), DENSE.take(mask, axis))
+        same(np.take(t, [True, False], axis), np.take(DENSE, [True, False], axis))
+
+
+def test_points_and_edges_may_be_tensors(t):
+    edges = tamis.asarray(np.array([-1.0, 0.0, 1.0]), format="sparse")
+    known = edges.to_numpy()
+    same(np.digitize(t, edges), np.digitize(DENSE, known))
+    same(np.digitize(DENSE, edges), np.digitize(DENSE, known))
+    same(np.interp(DENSE, edges, edges), np.interp(DENSE, known, known))
+    same(np.isin(t, [0.5, 2.0], assume_unique=True), np.isin(DENSE, [0.5, 2.0]))
+
+
+@pytest.mark.parametrize("options", [{"dtype": None}, {"casting": "unsafe"}, {"order": "K"}])
+@pytest.mark.parametrize("dtype", [None, "f4", "c16"])
+def test_functions_of_elements_compute_in_a_type(t, options, dtype):
+    options = options | ({} if dtype is None else {"dtype": dtype})
+    same(np.add(t, t, subok=True, **options), np.add(DENSE, DENSE, **options))
+    same(np.sqrt(np.abs(t), **options), np.sqrt(np.abs(DENSE), **options))
+    same(np.multiply(t, 2, **options), np.multiply(DENSE, 2, **options))
+
+
+def test_types_that_are_no_casts_are_refused(t):
+    same(np.less(t, 1, dtype=bool), np.less(DENSE, 1))
+    with pytest.raises(tamis.TamisTypeError, match="does not cast float64 to int64"):
+        np.add(t, t, dtype=np.int64)
+    with pytest.raises(tamis.TamisTypeError):
+        np.less(t, 1, dtype=np.float64)
+    same(np.add(t, t, dtype=np.int64, casting="unsafe"), (2 * DENSE.astype(int)))
+
+
+def test_words_of_scipys_methods(t):
+    matrix = sp.csr_array(DENSE)
+    for k in (-1, 0, 1):
+        same(t.diagonal(k=k), matrix.diagonal(k=k))
+    same(t.transpose(copy=True), DENSE.T)
+    for order in ("C", "F"):
+        same(t.reshape((9, 1), order=order), DENSE.reshape((9, 1), order=order))
+        same(t.reshape(-1, order=order), DENSE.reshape(-1, order=order))
+        same(t.ravel(order=order), DENSE.ravel(order=order))
+        same(t.flatten(order), DENSE.flatten(order))
+        assert t.toarray(order=order).flags[f"{order}_CONTIGUOUS"]
+        same(t.toarray(order=order), DENSE)
+    same(t.asformat("coo", copy=True), DENSE)
+
+
+def test_refusals_name_what_users_can_see(t):
+    with pytest.raises(tamis.TamisTypeError, match=r"tamis.Tensor.diagonal"):
+        t.diagonal(angle=3)
+    with pytest.raises(tamis.TamisTypeError, match=r"tamis.array_api.vecdot"):
+        tamis.array_api.vecdot(t, t, turn=3)
+
+
+def test_what_is_computed_later_stays_so(t):
+    later = tamis.lazy(t) * 3
+    for made, expected in [
+        (t + later, DENSE * 4),
+        (t - later, DENSE * -2),
+        (t * later, DENSE * DENSE * 3),
+        (np.add(t, later), DENSE * 4),
+        (np.maximum(t, later), np.maximum(DENSE, 3 * DENSE)),
+        (t > later, DENSE > 3 * DENSE),
+        (t @ later, DENSE @ (3 * DENSE)),
+        (later + t, DENSE * 4),
+    ]:
+        assert not isinstance(made, tamis.Tensor)
+        same(tamis.compute(made), expected)
+
+
+def test_weights_of_an_axis_are_not_spread():
+    rng = np.random.default_rng(3)
+    a = np.where(rng.random((4, 5, 3)) < 0.4, rng.standard_normal((4, 5, 3)), 0)
+    t = tamis.asarray(a, format="csf")
+    for axis, shape in [(0, 4), (1, 5), (2, 3), ((0, 2), (4, 3)), (None, (4, 5, 3)), (1, (4, 5, 3))]:
+        weights = rng.random(shape) + 0.5
+        for keepdims in (False, True):
+            options = {"axis": axis, "weights": weights, "keepdims": keepdims, "returned": True}
+            found, expected = np.average(t, **options), np.average(a, **options)
+            for x, y in zip(found, expected):
+                x = x.to_numpy() if isinstance(x, tamis.Tensor) else x
+                assert np.shape(x) == np.shape(y)
+                np.testing.assert_allclose(x, y, rtol=1e-12)
+    n = 10**7
+    one = tamis.coo(([1], [2]), [1.0], shape=(n, n))
+    assert np.average(one, axis=0, weights=np.ones(n)).sum() == pytest.approx(1 / n)
