@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from ._absent_names import missing
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, axes_of, compute, compute_kept, order_of, product
 from ._guard import guard, guarded
@@ -334,6 +335,9 @@ class Tensor(Operators, Methods, _native.Tensor):
         if self.dtype == bool:
             found += ", nonzero() for a key: array[tensor.nonzero()]"
         return f"{found}, or call to_numpy()" if self.size <= _SMALL else found
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(missing("Tensor", name), name=name, obj=self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         way_out = "make another one: numpy.where(condition, value, tensor), or tamis.coo(coords, values)"

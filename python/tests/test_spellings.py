@@ -1,5 +1,7 @@
 """What users of NumPy and SciPy write, in the ways in which they write it."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -111,3 +113,20 @@ def test_weights_of_an_axis_are_not_spread():
     n = 10**7
     one = tamis.coo(([1], [2]), [1.0], shape=(n, n))
     assert np.average(one, axis=0, weights=np.ones(n)).sum() == pytest.approx(1 / n)
+
+
+def test_names_that_tensors_lack_say_what_to_write(t):
+    for name, way_out in [
+        ("multiply", "write tensor * other"),
+        ("indptr", "tensor.levels and tensor.values"),
+        ("eliminate_zeros", "zeros that are stored count as zeros"),
+        ("sum_duplicates", "tensor.canonical()"),
+        ("log1p", "call numpy.log1p(tensor)"),
+        ("nanmax", "call numpy.nanmax(tensor)"),
+        ("tolil", "call tensor.to_scipy().tolil()"),
+        ("setdiag", "tensors never change"),
+        ("nonsense", "'Tensor' object has no attribute 'nonsense'"),
+    ]:
+        assert not hasattr(t, name)
+        with pytest.raises(AttributeError, match=re.escape(way_out)):
+            getattr(t, name)

@@ -1,0 +1,40 @@
+"""What SciPy's sparse arrays have under names that tensors lack, and what to write instead."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_ARRAYS = "tensor.levels and tensor.values hold the arrays; tensor.to_scipy() is SciPy's array of them"
+_ORDER = "tensor.canonical() stores each coordinate once, in order"
+_FIXED = "tensors never change: numpy.where(condition, value, tensor) makes another one"
+
+#: The way out by name.
+_INSTEAD = {
+    **dict.fromkeys(("data", "indices", "indptr", "row", "col", "offsets", "coords"), _ARRAYS),
+    **dict.fromkeys(("sum_duplicates", "sort_indices", "sorted_indices"), _ORDER),
+    **dict.fromkeys(("has_sorted_indices", "has_canonical_format"), _ORDER),
+    **dict.fromkeys(("eliminate_zeros", "prune"), "zeros that are stored count as zeros"),
+    **dict.fromkeys(("setdiag", "resize"), _FIXED),
+    "multiply": "write tensor * other",
+    "power": "write tensor ** n",
+    "maximum": "call numpy.maximum(tensor, other)",
+    "minimum": "call numpy.minimum(tensor, other)",
+    "count_nonzero": "call numpy.count_nonzero(tensor)",
+    "getnnz": "read tensor.nnz",
+    "getrow": "write tensor[i]",
+    "getcol": "write tensor[:, j]",
+    "getH": "write tensor.conj().T",
+}
+#: Reductions that NumPy has as functions alone.
+_FUNCTIONS = ("nanmax", "nanmin", "nansum", "nanmean", "median")
+
+
+def missing(kind: str, name: str) -> str:
+    """The text of the error for an attribute that a tensor lacks."""
+    text = f"{kind!r} object has no attribute {name!r}"
+    instead = _INSTEAD.get(name)
+    if instead is None and (name in _FUNCTIONS or isinstance(vars(np).get(name), np.ufunc)):
+        instead = f"call numpy.{name}(tensor)"
+    if instead is None and name in ("tolil", "todok", "tobsr", "todia"):
+        instead = f"call tensor.to_scipy().{name}()"
+    return f"{text}: {instead}" if instead else text
