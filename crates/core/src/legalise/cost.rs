@@ -4,6 +4,7 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
+use super::order::merge_strategy::SKEWED;
 use super::output::{copy_output_order, gathered_elsewhere, output_order};
 use super::{Context, Task};
 use crate::format::{Format, LevelMap};
@@ -66,6 +67,11 @@ pub(super) struct Operands<'l> {
     pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
 }
 
+/// What it costs to find few coordinates among many that are listed, each from where the last one is.
+fn searched(few: f64, many: f64) -> f64 {
+    (2.0 * SEARCH * few.max(1.0) * (many / few.max(1.0)).log2()).min(many)
+}
+
 /// Whether there is nothing to do where none of the operands that a loop walks has a coordinate.
 type IsSilent<'s> = dyn Fn(&[(Access, f64)]) -> bool + 's;
 
@@ -120,7 +126,9 @@ impl Estimate<'_> {
             let least = iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);
             // What else meets is walked whole where no copy of it locates coordinates.
             let walked = iterated.iter().filter(|(a, _)| !self.may_be_located(a, var));
-            (walked.map(|(_, n)| *n).sum::<f64>().max(least), least)
+            let steps =
+                walked.map(|(_, n)| if *n < SKEWED * least { *n } else { searched(least, *n) });
+            (steps.sum::<f64>().max(least), least)
         };
         let weight = if self.is_block_offset(var) && universal { CONTIGUOUS } else { 1.0 };
         self.cost += self.trips * steps.max(1.0) * weight;

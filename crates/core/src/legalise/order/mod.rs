@@ -21,7 +21,7 @@ use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::copies::in_order::{copy_format, copy_order};
 use crate::legalise::copies::transpose::transposed_operands;
 use crate::legalise::order::basis::bases;
-use crate::legalise::order::unlisted::{is_alone_beside, is_unlisted};
+use crate::legalise::order::unlisted::{is_alone_beside, is_merged_again, is_unlisted};
 use crate::legalise::output::output_order;
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
@@ -197,6 +197,10 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     let mut listed = against.clone();
     listed.extend(unlisted.filter(|a| !against.contains(a)).cloned());
     let more = listed.len() > against.len();
+    let merged = accesses.iter().filter(|a| is_merged_again(cx, a, &vars, accesses));
+    let mut located = listed.clone();
+    located.extend(merged.filter(|a| !listed.contains(a)).cloned());
+    let by_rows = located.len() > listed.len() && !cx.request.commands.given;
     let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
     // A search doubles the code where the operand may be absent.
     let mut variants = match searched {
@@ -204,6 +208,7 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
         _ => vec![copied(against)],
     };
     variants.extend(more.then(|| copied(listed)));
+    variants.extend(by_rows.then(|| copied(located)));
     let transposed = transposed_operands(cx, task, &vars);
     if !transposed.is_empty() {
         let with = |order: &Order| {

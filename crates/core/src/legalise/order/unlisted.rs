@@ -5,8 +5,15 @@
 //! C(i,j) = A(i,j) * B(i,j)      A: csr    B: csr(nonordered)    B walked and A searched, or B sorted and merged
 //! C(i,j) = A(i,j) + B(i,j)      A: csr    B: dok                every coordinate visited, or B sorted and merged
 //! ```
+//!
+//! And operands whose rows a copy would locate, where loops merge the list of all rows again and again:
+//!
+//! ```text
+//! C(i,j) = A(i,k) * B(k,j)      A: csr    B: coo                a row of A merged with all rows of B, or located
+//! ```
 
 use crate::format::{LevelMap, LevelSpec};
+use crate::legalise::copies::in_order::{copy_format, copy_order};
 use crate::legalise::{Context, Task};
 use crate::notation::Access;
 use crate::plan::access::distinct;
@@ -57,4 +64,25 @@ pub(in crate::legalise) fn is_unlisted(
     };
     let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
     unlisted.count() > 0 && free && (is_against || !is_alone())
+}
+
+/// Whether loops inside of others merge the whole outermost level of an operand with the entries of another one, and
+/// a copy would locate its rows.
+pub(in crate::legalise) fn is_merged_again(
+    cx: &Context<'_>,
+    access: &Access,
+    loops: &[IndexVar],
+    all: &[Access],
+) -> bool {
+    let lists = |a: &Access, var: IndexVar| {
+        let levels = cx.program.levels(a);
+        levels.iter().any(|(level, v)| *v == var && !level.kind.properties().full)
+    };
+    let levels = cx.program.levels(access);
+    let Some(&(outermost, var)) = levels.first() else { return false };
+    let is_again = !outermost.kind.locates() && cx.depth(var, loops) > 1;
+    is_again && all.iter().any(|a| a != access && lists(a, var)) && {
+        let copy = copy_format(cx, access, &copy_order(cx, access, loops));
+        copy.levels().first().is_some_and(|level| level.kind.locates())
+    }
 }
