@@ -10,6 +10,7 @@
 pub mod choice;
 mod cut;
 mod derived;
+mod empty;
 pub mod print;
 mod provenance;
 mod scale;

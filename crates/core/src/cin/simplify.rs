@@ -417,7 +417,7 @@ fn outside(s: Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
     }
 }
 
-fn replace(e: Expr, tensor: TensorId, value: Scalar) -> Expr {
+pub(super) fn replace(e: Expr, tensor: TensorId, value: Scalar) -> Expr {
     match e {
         Expr::Access(a) if a.tensor == tensor => Expr::Literal(value),
         _ => e.map_children(&mut |child| replace(child, tensor, value)),

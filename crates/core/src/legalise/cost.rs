@@ -111,7 +111,9 @@ impl Estimate<'_> {
     /// One loop; says whether it visits every coordinate.
     fn enter(&mut self, var: IndexVar, body: &Expr) -> bool {
         let silent = |it: &[(Access, f64)]| {
-            self.nothing_without(body, it) || self.once_without(body, it, var)
+            self.nothing_without(body, it)
+                || self.once_without(body, it, var)
+                || self.fills_without(body, it, var)
         };
         let iterated = self.iterated(var, &silent);
         let universal = iterated.is_empty() || !silent(&iterated);
@@ -374,6 +376,24 @@ impl Estimate<'_> {
         let facts = self.operands.cx.facts(task.compute);
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
         facts.takes_once((var, &self.known), (op, &task.vars), &facts.expr_without(body, &absent))
+    }
+
+    /// Whether a loop over coordinates of the result gives elements their fill value where none of these operands has
+    /// an entry, unless a reduction has no coordinates: all of it is inside, and of operands that have none then.
+    fn fills_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
+        let Operands { cx, task, .. } = self.operands;
+        let Expr::Reduce { op, vars, .. } = &task.value else { return false };
+        let is_cut = cx.request.parallel && self.known.is_empty();
+        let inside = |v: &IndexVar| *v != var && !self.is_known(*v);
+        let has_all = |(a, _): &(Access, f64)| vars.iter().all(|v| a.indices.contains(v));
+        let is_written = task.vars.contains(&var);
+        if is_cut || !is_written || !vars.iter().all(inside) || !operands.iter().all(has_all) {
+            return false;
+        }
+        let facts = cx.facts(task.compute);
+        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
+        let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
+        facts.is_kept(*op, c) && c.same_value(facts.fill(task.result))
     }
 
     /// Whether a variable has a value in the loops so far.

@@ -168,12 +168,14 @@ pub struct Loop {
 }
 
 /// Which coordinates of a variable a loop visits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Window {
     /// All.
     Whole,
     /// Those of the part that the loop's own variable counts.
     Part,
+    /// All if one of these variables has no coordinates, and none else.
+    IfEmpty(Vec<IndexVar>),
 }
 
 /// An operand whose coordinates a loop visits.

@@ -228,6 +228,13 @@ impl<'t> Lines<'t> {
             window = if line.eat("a part of") { Window::Part } else { Window::Whole };
             var = self.names.var(line)?;
         }
+        if line.eat("if there is no") {
+            let mut vars = vec![self.names.var(line)?];
+            while line.eat("or") {
+                vars.push(self.names.var(line)?);
+            }
+            window = Window::IfEmpty(vars);
+        }
         // What runs the loop is said by the kernel.
         let before = line.until(": ")?;
         let result_level = match before.split_once(", writes level ") {

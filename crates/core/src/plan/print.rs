@@ -241,6 +241,10 @@ impl Printer<'_> {
             let part = if nest.window == Window::Part { "a part of " } else { "" };
             let _ = write!(head, " in {part}{}", name(nest.var));
         }
+        if let Window::IfEmpty(vars) = &nest.window {
+            let vars: Vec<&str> = vars.iter().map(|v| name(*v)).collect();
+            let _ = write!(head, " if there is no {}", vars.join(" or "));
+        }
         if let Some(tag) = self.kernel.tags.get(&nest.own) {
             head += &unit(tag);
         }

@@ -87,7 +87,7 @@ impl ReadPlanner<'_> {
 
     fn stmt(self, s: &Stmt, known: &Known) -> Node {
         match s {
-            Stmt::Forall { var, body } => Node::Loop(Box::new(self.forall(*var, body, known))),
+            Stmt::Forall { var, body } => self.forall(*var, body, known),
             Stmt::Where { consumer, producer } => {
                 let facts = self.planner.facts;
                 let opens = matches!(&**producer, Stmt::Sequence(parts) if facts.opens(&parts[0]));
@@ -110,13 +110,26 @@ impl ReadPlanner<'_> {
         }
     }
 
-    fn forall(self, own: IndexVar, body: &Stmt, known: &Known) -> Loop {
+    /// The loop of a `forall`, and after it one for what is done only if a reduction has no coordinates.
+    fn forall(self, own: IndexVar, body: &Stmt, known: &Known) -> Node {
+        let (nest, if_empty) = self.nest(own, body, known);
+        match if_empty {
+            None => Node::Loop(Box::new(nest)),
+            Some(rest) if nest.drivers.is_empty() => Node::Loop(Box::new(rest)),
+            Some(rest) => {
+                Node::Sequence([nest, rest].map(|nest| Node::Loop(Box::new(nest))).into())
+            }
+        }
+    }
+
+    fn nest(self, own: IndexVar, body: &Stmt, known: &Known) -> (Loop, Option<Loop>) {
         let program = self.planner.program;
         let (result_level, (var, window)) = self.order(own, body, known);
         let drivers = self.drivers((own, var), body, known, result_level.is_some());
         let accesses: Vec<Access> = drivers.iter().map(|d| d.access.clone()).collect();
         let mut lattice = Lattice::build(self.planner.facts, body, &accesses);
         let background = self.background((own, known), &mut lattice, result_level);
+        let if_empty = self.if_empty((own, var), known, &mut lattice, &accesses);
         let merge = self.merge(own, &lattice, &drivers);
         let mut nest = Loop {
             own,
@@ -131,6 +144,13 @@ impl ReadPlanner<'_> {
         let mut inside = known.clone();
         inside.bind(program, var);
         inside.result = result_level.map_or(inside.result, |level| level + 1);
+        let if_empty = if_empty.map(|(rest, vars)| Loop {
+            window: Window::IfEmpty(vars),
+            drivers: vec![],
+            merge: Merge::Universe,
+            body: Body::Cases(vec![Case { present: 0, node: self.resolve(&rest, inside.clone()) }]),
+            ..nest.clone()
+        });
         nest.background = background.map(|(rest, times)| Background {
             node: self.case(&nest, 0, &rest, inside.clone()),
             times,
@@ -146,7 +166,24 @@ impl ReadPlanner<'_> {
                 Body::Cases(lattice.points.into_iter().map(case).collect())
             }
         };
-        nest
+        (nest, if_empty)
+    }
+
+    /// Removes the point without drivers from a lattice if only fill values are written there, unless a
+    /// reduction has no coordinates; its statement, and the variables of the reductions. Without coordinates of
+    /// these the drivers have none either.
+    fn if_empty(
+        self,
+        (own, var): (IndexVar, IndexVar),
+        known: &Known,
+        lattice: &mut Lattice,
+        drivers: &[Access],
+    ) -> Option<(Stmt, Vec<IndexVar>)> {
+        let point = lattice.points.last().filter(|point| point.present == 0)?;
+        let vars = self.planner.if_empty((own, var), known, &point.body)?;
+        let has_all = |a: &Access| vars.iter().all(|v| a.indices.contains(v));
+        let rest = drivers.iter().all(has_all).then(|| lattice.points.pop()).flatten()?;
+        Some((rest.body, vars))
     }
 
     /// The level of the result that a loop writes in order, and the variable whose coordinates it visits.
@@ -217,7 +254,13 @@ impl ReadPlanner<'_> {
             let outermost = known.bound.is_empty();
             let is_cut = kernel.cut.chunked && (outermost || self.planner.is_on_threads(own));
             let is_plain = own == var && !in_order && !is_cut;
-            let is_silent = |rest: &Stmt| is_plain && self.is_once(own, known, rest);
+            let is_silent = |rest: &Stmt| {
+                is_plain && self.is_once(own, known, rest)
+                    || self
+                        .planner
+                        .if_empty((own, var), known, rest)
+                        .is_some_and(|vars| vars.iter().all(|v| driver.access.indices.contains(v)))
+            };
             lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
         };
         match located.iter().position(drives) {
@@ -431,6 +474,23 @@ impl ReadPlanner<'_> {
 }
 
 impl Planner<'_> {
+    /// The variables of which one has to be without coordinates for a statement in a loop to write other values than
+    /// the fill value. Parts of the outermost loop are of all its coordinates.
+    fn if_empty(
+        self,
+        (own, var): (IndexVar, IndexVar),
+        known: &Known,
+        s: &Stmt,
+    ) -> Option<Vec<IndexVar>> {
+        let is_outermost = known.bound.is_empty() && self.kernel.cut.chunked;
+        let is_plain = own == var
+            && !self.program.derived.is_scheduled(own)
+            && !self.kernel.tags.contains_key(&own)
+            && !self.kernel.scatter;
+        let vars = self.facts.fills_unless_empty(s, self.kernel.result);
+        vars.filter(|_| is_plain && !is_outermost)
+    }
+
     /// Whether a level has a position for every value of its index variable.
     pub(super) fn is_always_found(self, access: &Access, level: usize) -> bool {
         let kind = self.kind(access, level);

@@ -84,7 +84,11 @@ impl<'k, 'n> Count<'k, 'n> {
     }
 
     fn nest(&mut self, nest: &'n Loop, trips: f64) {
-        let all = self.known.coordinates(nest.own);
+        let is_left_out = match &nest.window {
+            Window::IfEmpty(vars) => vars.iter().all(|v| self.known.coordinates(*v) > 0.0),
+            Window::Whole | Window::Part => false,
+        };
+        let all = if is_left_out { 0.0 } else { self.known.coordinates(nest.own) };
         let children: Vec<f64> = nest.drivers.iter().map(|d| self.driven(nest, d, all)).collect();
         let there: Vec<f64> = children
             .iter()
@@ -153,7 +157,7 @@ impl<'k, 'n> Count<'k, 'n> {
     fn driven(&self, nest: &Loop, driver: &Driver, all: f64) -> f64 {
         let children = self.children(&driver.access, driver.level);
         match nest.window {
-            Window::Whole => children,
+            Window::Whole | Window::IfEmpty(_) => children,
             Window::Part => children * (all / self.known.coordinates(nest.var).max(1.0)).min(1.0),
         }
     }

@@ -22,23 +22,42 @@ const SPREAD_LIMIT: u64 = 1 << 30;
 
 /// The value where no sparse operand has an entry, if it is a constant.
 fn constant_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Option<Scalar> {
+    constant(background(cx, value, compute))
+}
+
+/// The same of a result, in which a reduction over no coordinates is no reason to store every element.
+fn result_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Option<Scalar> {
+    constant(cx.facts(compute).unless_empty(background(cx, value, compute)))
+}
+
+/// The value where no sparse operand has an entry.
+fn background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Expr {
     let absent = |a: &Access| !cx.is_full(a);
-    match cx.facts(compute).expr_without(value, &absent) {
+    cx.facts(compute).expr_without(value, &absent)
+}
+
+fn constant(value: Expr) -> Option<Scalar> {
+    match value {
         Expr::Literal(c) => Some(c),
         _ => None,
     }
 }
 
-/// The fill value of a result for which the user gave none. It is 0 and never -0, also for `-A`: sums that
-/// start from the fill value then have the same bits as packed entries.
+/// The fill value of a result for which the user gave none.
 pub(in crate::legalise) fn inferred_fill(
     cx: &Context<'_>,
     value: &Expr,
     compute: DataType,
     datatype: DataType,
 ) -> Scalar {
+    fill_of(result_background(cx, value, compute), datatype)
+}
+
+/// The fill value of what is a constant where operands have no entry. It is 0 and never -0, also for `-A`: sums that
+/// start from the fill value then have the same bits as packed entries.
+fn fill_of(background: Option<Scalar>, datatype: DataType) -> Scalar {
     let zero = Scalar::I64(0).computed(datatype);
-    let Some(c) = constant_background(cx, value, compute) else { return zero };
+    let Some(c) = background else { return zero };
     let fill = c.stored(datatype);
     if c.fits(datatype) && !fill.is_zero() { fill } else { zero }
 }
@@ -52,7 +71,8 @@ pub(in crate::legalise) fn result_storage(
     datatype: DataType,
 ) -> Storage {
     let stored = stored_order(cx, value, vars).unwrap_or_else(|| vars.to_vec());
-    let mut storage = inferred_storage(cx, value, &stored, compute, datatype);
+    let background = result_background(cx, value, compute);
+    let mut storage = inferred(cx, value, &stored, datatype, background);
     let place = |v: &IndexVar| stored.iter().position(|s| s == v).map(Mode::new);
     let modes: Option<Vec<Mode>> = vars.iter().map(place).collect();
     if let Some(Ok(format)) = modes.map(|modes| storage.format.permuted(&modes)) {
@@ -108,7 +128,18 @@ pub(in crate::legalise) fn inferred_storage(
     compute: DataType,
     datatype: DataType,
 ) -> Storage {
-    let sparse = constant_background(cx, value, compute).is_some();
+    inferred(cx, value, vars, datatype, constant_background(cx, value, compute))
+}
+
+/// The same, for what is that constant where operands have no entry.
+fn inferred(
+    cx: &Context<'_>,
+    value: &Expr,
+    vars: &[IndexVar],
+    datatype: DataType,
+    background: Option<Scalar>,
+) -> Storage {
+    let sparse = background.is_some();
     // Beside a diagonal nothing is stored.
     let repeats = |k: usize, v: IndexVar| vars[..k].contains(&v);
     let constrains = |v: IndexVar| sparse && cx.is_constrained(value, v);
@@ -128,7 +159,7 @@ pub(in crate::legalise) fn inferred_storage(
         spread(cx, value, vars, &mut kinds);
     }
     let mut storage = Storage::of(Format::in_order(kinds), datatype);
-    storage.fill = inferred_fill(cx, value, compute, datatype);
+    storage.fill = fill_of(background, datatype);
     storage.pos = cx.request.width;
     storage.crd = cx.request.width;
     storage

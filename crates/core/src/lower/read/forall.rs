@@ -8,10 +8,11 @@ use crate::lower::scope::{Reached, Scope};
 use crate::lower::symbols::Symbols;
 use crate::lower::{Code, Lowerer};
 use crate::notation::Access;
-use crate::plan::{self, Advance, Driver, Duplicates, Node};
-use tamis_ir::ids::Var;
+use crate::plan::{self, Advance, Driver, Duplicates, Node, Window};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir;
-use tamis_ir::ir::build::{all, when};
+use tamis_ir::ir::build::{all, binary, eq, int, when};
 
 /// One sparse operand at one index variable.
 pub(in crate::lower) struct Iterator {
@@ -67,6 +68,10 @@ impl Lowerer<'_> {
             Some(background) => self.with_background(&mut nest, background),
             None => nest.merge(self),
         };
+        let code = match &plan.window {
+            Window::IfEmpty(vars) => self.if_empty(vars, code),
+            Window::Whole | Window::Part => code,
+        };
         match plan.result_level {
             Some(level) => {
                 let edges = self.writing.levels.edges(&mut self.cx, level, scope);
@@ -74,6 +79,16 @@ impl Lowerer<'_> {
             }
             None => code,
         }
+    }
+}
+
+impl Lowerer<'_> {
+    /// Code that runs if one of these variables has no coordinates.
+    fn if_empty(&mut self, vars: &[IndexVar], code: Code) -> Code {
+        let mut empty = |v: &IndexVar| eq(self.cx.size(*v, &Scope::default()), int(0));
+        let conditions: Vec<ir::Expr> = vars.iter().map(&mut empty).collect();
+        let any = conditions.into_iter().reduce(|a, b| binary(BinaryOp::Or, a, b));
+        Code { stmts: any.map_or(vec![], |any| vec![when(any, code.stmts)]), covers: false }
     }
 }
 

@@ -29,7 +29,7 @@ impl Scope {
         cx: &mut Symbols<'_>,
         plan: &plan::Loop,
     ) -> Option<(Expr, Expr)> {
-        if plan.window == Window::Whole {
+        if plan.window != Window::Part {
             return None;
         }
         let (mut at, mut lo) = (plan.own, int(0));
