@@ -58,6 +58,7 @@ impl Legaliser<'_> {
         let task = self.repeated(task);
         let task = self.with_vectors(task);
         let task = self.contracted(task);
+        let task = self.listed_terms(task);
         let compute = task.compute;
         let order = self.storage_order(&task);
         let value = match task.value {
@@ -213,7 +214,8 @@ fn listed_where_absent(cx: &Context<'_>, task: &Task) -> Option<Format> {
     let inferred =
         inferred_storage(cx, &task.value, &task.vars, task.compute, storage.datatype).format;
     let any_sparse = |a: &Access| !cx.program.storage(a.tensor).format.is_full();
-    let absent = cx.facts(task.compute).expr_without(&task.value, &any_sparse);
+    let facts = cx.facts(task.compute);
+    let absent = facts.unless_empty(facts.expr_without(&task.value, &any_sparse));
     let fill = storage.fill.computed(task.compute);
     let kind = |k| if k == 0 { DENSE } else { COMPRESSED };
     (inferred.is_full() && matches!(absent, Expr::Literal(c) if c.same_value(fill)))
