@@ -276,7 +276,7 @@ pub(super) fn filled(e: Expr, with: &Expr) -> Expr {
 }
 
 /// A value with variables replaced.
-pub(super) fn renamed(e: Expr, own: &dyn Fn(&IndexVar) -> IndexVar) -> Expr {
+pub(crate) fn renamed(e: Expr, own: &dyn Fn(&IndexVar) -> IndexVar) -> Expr {
     match e {
         Expr::Access(a) => {
             let indices = a.indices.iter().map(own).collect();

@@ -22,7 +22,7 @@ mod chosen;
 mod command;
 mod distribute;
 mod divide;
-mod expression;
+pub(crate) mod expression;
 mod fuse;
 mod gpu;
 mod list;

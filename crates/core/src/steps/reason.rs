@@ -15,6 +15,7 @@ use crate::format::{Format, LevelSpec};
 use crate::level::COMPRESSED;
 use crate::notation::{self, Access, Expr};
 use crate::plan::Absent;
+use crate::schedule::expression::renamed;
 use std::ops::Range;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness};
 use tamis_ir::datatype::Scalar;
@@ -143,7 +144,8 @@ impl Blamed<'_> {
             .find(|a| absent(a))
             .or_else(|| culprit.accesses().first().copied())?
             .clone();
-        let of = self.original(&of);
+        let origin = self.originals(Expr::Access(of));
+        let of = (*origin.accesses().first()?).clone();
         let show = |e: &Expr| print::expr(self.program(), &self.originals(e.clone()));
         let Tensor { name, storage, .. } = &self.program().tensors[of.tensor];
         let fill = storage.fill;
@@ -168,8 +170,8 @@ impl Blamed<'_> {
                 format!("{UNDIVIDED}; or write `{} * (1 / {divisor})`", show(a))
             }
             _ if divides => UNDIVIDED.to_owned(),
-            _ => match self.least() {
-                Some(fill) => format!("for entries of {name} alone, store it with `fill: {fill}`"),
+            _ => match self.with_fill(&of, &values) {
+                Some(help) => help,
                 None => {
                     let is_there = match self.reduced(&culprit, &of) {
                         vars if vars.is_empty() => format!("({entry} != {fill})"),
@@ -198,27 +200,50 @@ impl Blamed<'_> {
         self.program().identity(found?, self.kernel.compute)
     }
 
-    /// The operand as the user named it, of which a temporary is a copy.
-    fn original(&self, access: &Access) -> Access {
-        let kernels = &self.program().kernels;
-        let Some(kernel) = kernels.iter().find(|kernel| kernel.result == access.tensor) else {
-            return access.clone();
+    /// How to have values of entries alone: by the fill value of the result, if that is a constant elsewhere, or of a
+    /// minimum or maximum by that of the operand.
+    fn with_fill(&self, of: &Access, values: &[Expr]) -> Option<String> {
+        let program = self.program();
+        let value = self.originals(values.first()?.clone());
+        let elsewhere = |program: &Program| {
+            let facts = Facts { program, compute: self.kernel.compute };
+            let absent = |a: &Access| !program.storage(a.tensor).format.is_full();
+            facts.unless_empty(facts.expr_without(&value, &absent))
         };
+        if let (Role::Result(_), Expr::Literal(c)) =
+            (program.tensors[self.kernel.result].role, elsewhere(program))
+        {
+            return Some(format!("store {} with `fill: {c}`", program.name(self.kernel)));
+        }
+        let least = self.least()?;
+        let Tensor { name, storage, .. } = &program.tensors[of.tensor];
+        let mut changed = program.clone();
+        changed.tensors[of.tensor].storage.fill = least.computed(storage.datatype);
+        let is_least = matches!(elsewhere(&changed), Expr::Literal(c) if c.same_value(least));
+        is_least.then(|| format!("for entries of {name} alone, store it with `fill: {least}`"))
+    }
+
+    /// The value as the user wrote it, of which temporaries are copies or parts.
+    fn originals(&self, e: Expr) -> Expr {
+        match e {
+            Expr::Access(a) => self.origin(&a).map_or(Expr::Access(a), |e| self.originals(e)),
+            e => e.map_children(&mut |child| self.originals(child)),
+        }
+    }
+
+    /// What is assigned to a temporary, for the indices of one use of it.
+    fn origin(&self, access: &Access) -> Option<Expr> {
+        let program = self.program();
+        let is_temporary = program.tensors[access.tensor].role == Role::Temporary;
+        let kernel = program.kernels.iter().find(|k| is_temporary && k.result == access.tensor)?;
         let mut assigned = vec![];
         kernel.body.for_each_assign(&mut |lhs, op, rhs| assigned.push((lhs, op, rhs)));
-        let [(lhs, None, Expr::Access(source))] = assigned[..] else { return access.clone() };
+        let [(lhs, None, value)] = assigned[..] else { return None };
         let used = |var: &IndexVar| {
             let at = lhs.indices.iter().position(|v| v == var);
             at.map_or(*var, |at| access.indices[at])
         };
-        Access { indices: source.indices.iter().map(used).collect(), ..source.clone() }
-    }
-
-    fn originals(&self, e: Expr) -> Expr {
-        match e {
-            Expr::Access(a) => Expr::Access(self.original(&a)),
-            e => e.map_children(&mut |child| self.originals(child)),
-        }
+        Some(renamed(value.clone(), &used))
     }
 
     /// Loops come to a level of an operand before they come to one above it.
