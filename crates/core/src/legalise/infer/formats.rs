@@ -75,6 +75,8 @@ pub(in crate::legalise) fn result_storage(
     let mut storage = inferred(cx, value, &stored, datatype, background);
     let place = |v: &IndexVar| stored.iter().position(|s| s == v).map(Mode::new);
     let modes: Option<Vec<Mode>> = vars.iter().map(place).collect();
+    // Arrays of all elements have their rows behind each other.
+    let modes = modes.filter(|_| !storage.format.is_full());
     if let Some(Ok(format)) = modes.map(|modes| storage.format.permuted(&modes)) {
         storage.format = format;
     }
@@ -102,9 +104,10 @@ fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec
         left.extend(chain.iter().copied());
         chains.push(chain);
     }
-    // Of those that nothing has to come before, the first of the result comes next.
+    // Of those that nothing has to come before, the first of the result comes next; what no sparse operand has, last.
+    left.retain(|v| chains.iter().any(|chain| chain.contains(v)));
     let mut order = vec![];
-    while !chains.is_empty() && !left.is_empty() {
+    while !left.is_empty() {
         let is_free = |v: &&IndexVar| {
             left.contains(v)
                 && chains.iter().all(|c| {
@@ -117,7 +120,8 @@ fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec
         order.push(next);
     }
     order.retain(|v| vars.contains(v));
-    (order.len() == vars.len()).then_some(order)
+    let dense = vars.iter().filter(|v| !chains.iter().any(|chain| chain.contains(v)));
+    (!chains.is_empty()).then(|| order.into_iter().chain(dense.copied()).collect())
 }
 
 /// The storage of a result or temporary that nobody chose.
