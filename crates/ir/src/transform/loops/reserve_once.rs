@@ -8,10 +8,11 @@
 //! for p in lo..hi { C_vals[pC] = ..; pC = pC + 1 }
 //! ```
 //!
-//! Only what every iteration appends counts, so that no more room is made than is used.
+//! No more room is made than is used, but for entries of which a condition leaves some out: then there is room for all
+//! that the loop walks, those of one row.
 
 use crate::algebra::BinaryOp;
-use crate::ids::Var;
+use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, sub};
 use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt, Type};
@@ -39,17 +40,15 @@ fn made_before(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let mut changed = vec![];
     assigned(body, &mut changed);
-    let (mut wanted, mut kept) = (vec![], vec![]);
-    for (at, s) in body.iter().enumerate() {
-        let request = match s {
-            Stmt::Reserve { array, len } => {
-                counts(len, &body[at + 1..], &changed).map(|counter| (*array, counter))
+    let mut wanted = vec![];
+    let mut kept = without_requests(body, &changed, &mut wanted);
+    if walks_row(lo, hi) {
+        for s in &mut kept {
+            if let Stmt::If { then, otherwise, .. } = s
+                && otherwise.is_empty()
+            {
+                *then = without_requests(then, &changed, &mut wanted);
             }
-            _ => None,
-        };
-        match request {
-            Some(request) => wanted.push(request),
-            None => kept.push(s.clone()),
         }
     }
     if wanted.is_empty() {
@@ -64,6 +63,29 @@ fn made_before(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     }));
     out.push(Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body: kept });
     Some(out)
+}
+
+/// The statements of an iteration without the requests that can be made before the loop.
+fn without_requests(body: &[Stmt], changed: &[Var], wanted: &mut Vec<(Array, Var)>) -> Vec<Stmt> {
+    let mut kept = vec![];
+    for (at, s) in body.iter().enumerate() {
+        let request = match s {
+            Stmt::Reserve { array, len } => {
+                counts(len, &body[at + 1..], changed).map(|counter| (*array, counter))
+            }
+            _ => None,
+        };
+        match request {
+            Some(request) => wanted.push(request),
+            None => kept.push(s.clone()),
+        }
+    }
+    kept
+}
+
+/// Whether a loop is over positions that an operand stores.
+fn walks_row(lo: &Expr, hi: &Expr) -> bool {
+    [lo, hi].into_iter().all(|bound| matches!(bound, Expr::Load { .. }))
 }
 
 /// The variable of which `len` is the next value, which the rest of the iteration gives it, and nothing
