@@ -112,6 +112,8 @@ impl Overflow {
 pub struct AssemblyOptions {
     /// Whether a dense array over any level of the result is small enough to gather it in.
     pub workspace: bool,
+    /// Whether so many entries come for its elements that these are better summed up where they are than sorted.
+    pub crowded: bool,
     /// How a schedule wants it assembled.
     pub wanted: Option<Assembling>,
 }

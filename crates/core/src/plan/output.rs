@@ -180,7 +180,9 @@ impl Planner<'_> {
         let visits = Arrivals {
             arrival: |above: &[usize], last: &[usize]| self.arrival(above, last),
             are_added: self.repeats() && !self.kernel.accumulates(),
-            as_stored: all.each_as_stored(&vars) && computes_as_stored(self),
+            as_stored: all.each_as_stored(&vars)
+                && computes_as_stored(self)
+                && !self.kernel.assembly.crowded,
             fit_workspace: self.kernel.assembly.workspace,
             may_sort: !self.kernel.is_for_gpu(),
         };

@@ -279,8 +279,9 @@ impl CinParser {
             .ok_or_else(|| line.refuse("the word before this is no type"))?;
         let kind = KernelKind::parse(line.name()?)
             .ok_or_else(|| line.refuse("the word before this is no kind"))?;
-        let words = ["scatter", "workspace", "chunked", "threaded", "checked", "long_sums"];
-        let [scatter, workspace, chunked, threaded, checked, long_sums] =
+        let words =
+            ["scatter", "workspace", "crowded", "chunked", "threaded", "checked", "long_sums"];
+        let [scatter, workspace, crowded, chunked, threaded, checked, long_sums] =
             words.map(|word| line.eat(word));
         let overflow = match (checked, long_sums) {
             (false, _) => Overflow::Wraps,
@@ -297,7 +298,7 @@ impl CinParser {
             compute,
             body: crate::cin::Stmt::Sequence(vec![]),
             scatter,
-            assembly: AssemblyOptions { workspace, wanted },
+            assembly: AssemblyOptions { workspace, crowded, wanted },
             choices: vec![],
             cut: CutOptions { chunked, threaded, ranks: None },
             overflow,

@@ -194,6 +194,7 @@ impl<'p> Printer<'p> {
         for (word, holds) in [
             ("scatter", kernel.scatter),
             ("workspace", kernel.assembly.workspace),
+            ("crowded", kernel.assembly.crowded),
             ("chunked", kernel.cut.chunked),
             ("threaded", kernel.cut.threaded),
             ("checked", kernel.overflow.is_checked()),

@@ -17,6 +17,9 @@ use crate::plan::access::{AccessMethod, distinct};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
+/// So many entries of a list, which come together, are summed up in a register rather than one by one.
+const LONG_SEGMENT: f64 = 8.0;
+
 /// A statement that computes a register, and after how many of the surrounding loops it can run.
 type Producer = (usize, Stmt);
 
@@ -43,6 +46,7 @@ impl Legaliser<'_> {
         let (result, compute) = (task.result, task.compute);
         let mut tags = galloping_loops(self, &task, &order.vars);
         let workspace = self.has_small_dimensions(&task);
+        let crowded = is_crowded(self, &task);
         let (scatter, body, partial) = if let Some(Distributed { cost, body, partial }) = apart {
             let loops = body.loops();
             choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
@@ -72,7 +76,7 @@ impl Legaliser<'_> {
             compute,
             body,
             scatter,
-            assembly: AssemblyOptions { workspace, wanted: None },
+            assembly: AssemblyOptions { workspace, crowded, wanted: None },
             choices,
             cut: CutOptions {
                 chunked: self.request.parallel,
@@ -85,6 +89,14 @@ impl Legaliser<'_> {
         };
         only_galloping(&self.program, kernel)
     }
+}
+
+/// Whether an operand is known to have more entries than the result has elements.
+fn is_crowded(cx: &Context<'_>, task: &Task) -> bool {
+    let most = task.value.accesses().into_iter().filter_map(|a| cx.input_entries(a)).max();
+    let sizes: Option<f64> =
+        task.vars.iter().map(|v| cx.known_dimension(*v).map(|d| d as f64)).product();
+    most.zip(sizes).is_some_and(|(entries, elements)| entries as f64 > elements)
 }
 
 /// The loops split, where that is cheaper.
@@ -101,7 +113,19 @@ fn sorts(cx: &Context<'_>, order: &Order) -> bool {
 /// Whether loops reach the positions of the result as entries of operands come.
 pub(in crate::legalise) fn scatters(cx: &Context<'_>, task: &Task) -> bool {
     let revisited = cx.access_methods().is_revisited(task.value.accesses().into_iter());
-    revisited || cx.access_methods().is_list_driven(task)
+    revisited || cx.access_methods().is_list_driven(task) && !sums_segments(cx, task)
+}
+
+/// Whether a list has so many entries for each element of the result that a register sums them up, which all come
+/// together.
+fn sums_segments(cx: &Context<'_>, task: &Task) -> bool {
+    let sparse = distinct(&task.value).into_iter().find(|a| !cx.is_full(a));
+    let Some(levels) = sparse.and_then(|a| cx.positions(&a)) else { return false };
+    let outer = levels.iter().take_while(|(_, v, _)| task.vars.contains(v)).count();
+    let inside = levels[outer..].iter().any(|(_, v, _)| task.vars.contains(v));
+    let cells: f64 = levels[..outer].iter().map(|(_, v, _)| cx.dimension_of(*v)).product();
+    let entries = levels.last().map_or(0.0, |(.., positions)| *positions);
+    outer > 0 && !inside && entries >= LONG_SEGMENT * cells
 }
 
 /// The loops of a task in an order.
