@@ -33,8 +33,10 @@ def missing(kind: str, name: str) -> str:
     """The text of the error for an attribute that a tensor lacks."""
     text = f"{kind!r} object has no attribute {name!r}"
     instead = _INSTEAD.get(name)
-    if instead is None and (name in _FUNCTIONS or isinstance(vars(np).get(name), np.ufunc)):
-        instead = f"call numpy.{name}(tensor)"
+    function = vars(np).get(name)
+    if instead is None and (name in _FUNCTIONS or isinstance(function, np.ufunc)):
+        others = ", other" * (getattr(function, "nin", 1) - 1)
+        instead = f"call numpy.{name}(tensor{others})"
     if instead is None and name in ("tolil", "todok", "tobsr", "todia"):
         instead = f"call tensor.to_scipy().{name}()"
     return f"{text}: {instead}" if instead else text

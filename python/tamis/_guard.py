@@ -6,6 +6,7 @@ T.item("a")   error[type-mismatch]: Tensor.item does not take ('a')
 from __future__ import annotations
 
 import reprlib
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -51,21 +52,26 @@ def guarded(function: Callable[P, R]) -> Callable[P, R]:
         except FOREIGN as error:
             owner, _, name = function.__qualname__.rpartition(".")
             own = 1 if owner else 0
-            told = refusal(_public(owner, name), error, arguments[own:], options)
+            public = _public(function, owner, name)
+            told = refusal(public, error, arguments[own:], options)
             raise told from error
 
     return call
 
 
-def _public(owner: str, name: str) -> str:
-    """The name under which a user finds a function, or a method of a tensor."""
-    import tamis
+#: Where users find functions, the first before the others.
+_MODULES = ("tamis", "tamis.array_api", "tamis.dask", "tamis.mpi")
 
+
+def _public(function: Callable[..., Any], owner: str, name: str) -> str:
+    """The name under which a user finds a function, or a method of a tensor."""
     if owner in ("Methods", "Operators"):
         return f"tamis.Tensor.{name}"
-    if owner or hasattr(tamis, name):
-        return f"{owner or 'tamis'}.{name}"
-    return f"tamis.array_api.{name}"
+    for module in _MODULES:
+        found = getattr(sys.modules.get(module), name, None)
+        if getattr(found, "__wrapped__", None) is function:
+            return f"{module}.{name}"
+    return f"{owner or function.__module__}.{name}"
 
 
 def guard(owner: type) -> None:

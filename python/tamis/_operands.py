@@ -318,8 +318,9 @@ def typed(ufunc: Any, inputs: Any, options: dict[str, Any]) -> Any:
     if f"{dtype.char * ufunc.nin}->{dtype.char * ufunc.nout}" not in ufunc.types:
         options["dtype"] = dtype
         return inputs
-    for x in inputs:
-        if hasattr(x, "dtype") and not np.can_cast(x.dtype, dtype, casting):
+    given = [x if hasattr(x, "astype") else np.asarray(x)[()] for x in inputs]
+    for x in given:
+        if not np.can_cast(x.dtype, dtype, casting):
             reason = f"numpy.{ufunc.__name__} does not cast {x.dtype} to {dtype} ({casting})"
             raise refused(reason, "use astype first, or casting='unsafe'")
-    return [x.astype(dtype) if hasattr(x, "astype") else x for x in inputs]
+    return [x.astype(dtype) for x in given]

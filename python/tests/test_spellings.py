@@ -59,6 +59,19 @@ def test_types_that_are_no_casts_are_refused(t):
     same(np.add(t, t, dtype=np.int64, casting="unsafe"), (2 * DENSE.astype(int)))
 
 
+def test_numbers_and_lists_are_of_the_type_that_is_asked_for(t):
+    row = list(range(DENSE.shape[-1]))
+    for other in (2, 2.5, row, tuple(row)):
+        for function in (np.add, np.multiply, np.maximum):
+            same(function(t, other, dtype="f4"), function(DENSE, other, dtype="f4"))
+            same(function(other, t, dtype="f4"), function(other, DENSE, dtype="f4"))
+    whole = t.astype("i8")
+    with pytest.raises(tamis.TamisTypeError, match="does not cast float64 to int64"):
+        np.add(whole, 2.5, dtype="i8")
+    unsafe = np.add(DENSE.astype("i8"), 2.5, dtype="i8", casting="unsafe")
+    same(np.add(whole, 2.5, dtype="i8", casting="unsafe"), unsafe)
+
+
 def test_words_of_scipys_methods(t):
     matrix = sp.csr_array(DENSE)
     for k in (-1, 0, 1):
@@ -79,6 +92,8 @@ def test_refusals_name_what_users_can_see(t):
         t.diagonal(angle=3)
     with pytest.raises(tamis.TamisTypeError, match=r"tamis.array_api.vecdot"):
         tamis.array_api.vecdot(t, t, turn=3)
+    with pytest.raises(tamis.TamisTypeError, match=r"tamis.dask.from_delayed"):
+        tamis.dask.from_delayed(1, turn=3)
 
 
 def test_what_is_computed_later_stays_so(t):
@@ -122,6 +137,7 @@ def test_names_that_tensors_lack_say_what_to_write(t):
         ("eliminate_zeros", "zeros that are stored count as zeros"),
         ("sum_duplicates", "tensor.canonical()"),
         ("log1p", "call numpy.log1p(tensor)"),
+        ("subtract", "call numpy.subtract(tensor, other)"),
         ("nanmax", "call numpy.nanmax(tensor)"),
         ("tolil", "call tensor.to_scipy().tolil()"),
         ("setdiag", "tensors never change"),
