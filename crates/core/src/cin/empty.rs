@@ -9,24 +9,24 @@ use super::{Role, Stmt};
 use crate::notation::Expr;
 use tamis_ir::algebra::{ReduceOp, eval};
 use tamis_ir::datatype::Scalar;
-use tamis_ir::ids::{IndexVar, TensorId};
+use tamis_ir::ids::IndexVar;
 
 impl Facts<'_> {
-    /// The variables of which each has to have a coordinate, for the statement to write no other value to a result
-    /// than its fill value; `None` if it may write others then, too.
-    pub(crate) fn fills_unless_empty(&self, s: &Stmt, result: TensorId) -> Option<Vec<IndexVar>> {
+    /// The variables of which each has to have a coordinate, for the statement to write nothing but fill values; `None`
+    /// if it may write others then, too.
+    pub(crate) fn fills_unless_empty(&self, s: &Stmt) -> Option<Vec<IndexVar>> {
         let mut vars = vec![];
-        self.fills(s.clone(), result, &mut vars).then_some(vars)
+        self.fills(s.clone(), &mut vars).then_some(vars)
     }
 
-    fn fills(&self, s: Stmt, result: TensorId, vars: &mut Vec<IndexVar>) -> bool {
+    fn fills(&self, s: Stmt, vars: &mut Vec<IndexVar>) -> bool {
         match s {
-            Stmt::Forall { body, .. } => self.fills(*body, result, vars),
+            Stmt::Forall { body, .. } => self.fills(*body, vars),
             Stmt::Where { consumer, producer } => {
                 let Some(c) = self.reduced_constant(&producer, vars) else { return false };
                 let register = written(&producer);
                 let consumer = consumer.map_exprs(&mut |e| replace(e, register, c));
-                self.stmt(consumer).is_none_or(|consumer| self.fills(consumer, result, vars))
+                self.stmt(consumer).is_none_or(|consumer| self.fills(consumer, vars))
             }
             _ => false,
         }

@@ -81,8 +81,7 @@ pub struct Kernel {
     pub cut: CutOptions,
     /// What the schedule wants of loops, by their variables.
     pub tags: BTreeMap<IndexVar, Tag>,
-    /// Temporaries that are factors of what is added to others, where nothing is to be added if
-    /// nothing was summed.
+    /// Temporaries that are factors of what is added to others, where nothing is to be added if nothing was summed.
     pub partial: Vec<TensorId>,
     /// What becomes of integers that leave 64 bits on the way.
     pub overflow: Overflow,

@@ -21,6 +21,7 @@ pub(crate) mod access;
 mod certain;
 mod combine;
 pub mod distribution;
+mod if_empty;
 pub(crate) mod known;
 mod legality;
 mod output;

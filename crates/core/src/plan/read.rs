@@ -110,19 +110,8 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// The loop of a `forall`, and after it one for what is done only if a reduction has no coordinates.
-    fn forall(self, own: IndexVar, body: &Stmt, known: &Known) -> Node {
-        let (nest, if_empty) = self.nest(own, body, known);
-        match if_empty {
-            None => Node::Loop(Box::new(nest)),
-            Some(rest) if nest.drivers.is_empty() => Node::Loop(Box::new(rest)),
-            Some(rest) => {
-                Node::Sequence([nest, rest].map(|nest| Node::Loop(Box::new(nest))).into())
-            }
-        }
-    }
-
-    fn nest(self, own: IndexVar, body: &Stmt, known: &Known) -> (Loop, Option<Loop>) {
+    /// The loop of a `forall`, and what is done where no driver is if a reduction has no coordinates.
+    pub(super) fn nest(self, own: IndexVar, body: &Stmt, known: &Known) -> (Loop, Option<Loop>) {
         let program = self.planner.program;
         let (result_level, (var, window)) = self.order(own, body, known);
         let drivers = self.drivers((own, var), body, known, result_level.is_some());
@@ -144,12 +133,9 @@ impl ReadPlanner<'_> {
         let mut inside = known.clone();
         inside.bind(program, var);
         inside.result = result_level.map_or(inside.result, |level| level + 1);
-        let if_empty = if_empty.map(|(rest, vars)| Loop {
-            window: Window::IfEmpty(vars),
-            drivers: vec![],
-            merge: Merge::Universe,
-            body: Body::Cases(vec![Case { present: 0, node: self.resolve(&rest, inside.clone()) }]),
-            ..nest.clone()
+        let if_empty = if_empty.map(|rest| {
+            let node = self.resolve(&rest.body, inside.clone());
+            rest.around(node, &nest)
         });
         nest.background = background.map(|(rest, times)| Background {
             node: self.case(&nest, 0, &rest, inside.clone()),
@@ -167,23 +153,6 @@ impl ReadPlanner<'_> {
             }
         };
         (nest, if_empty)
-    }
-
-    /// Removes the point without drivers from a lattice if only fill values are written there, unless a
-    /// reduction has no coordinates; its statement, and the variables of the reductions. Without coordinates of
-    /// these the drivers have none either.
-    fn if_empty(
-        self,
-        (own, var): (IndexVar, IndexVar),
-        known: &Known,
-        lattice: &mut Lattice,
-        drivers: &[Access],
-    ) -> Option<(Stmt, Vec<IndexVar>)> {
-        let point = lattice.points.last().filter(|point| point.present == 0)?;
-        let vars = self.planner.if_empty((own, var), known, &point.body)?;
-        let has_all = |a: &Access| vars.iter().all(|v| a.indices.contains(v));
-        let rest = drivers.iter().all(has_all).then(|| lattice.points.pop()).flatten()?;
-        Some((rest.body, vars))
     }
 
     /// The level of the result that a loop writes in order, and the variable whose coordinates it visits.
@@ -256,10 +225,7 @@ impl ReadPlanner<'_> {
             let is_plain = own == var && !in_order && !is_cut;
             let is_silent = |rest: &Stmt| {
                 is_plain && self.is_once(own, known, rest)
-                    || self
-                        .planner
-                        .if_empty((own, var), known, rest)
-                        .is_some_and(|vars| vars.iter().all(|v| driver.access.indices.contains(v)))
+                    || self.is_if_empty((own, var), known, rest, from_ref(&driver.access))
             };
             lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
         };
@@ -474,23 +440,6 @@ impl ReadPlanner<'_> {
 }
 
 impl Planner<'_> {
-    /// The variables of which one has to be without coordinates for a statement in a loop to write other values than
-    /// the fill value. Parts of the outermost loop are of all its coordinates.
-    fn if_empty(
-        self,
-        (own, var): (IndexVar, IndexVar),
-        known: &Known,
-        s: &Stmt,
-    ) -> Option<Vec<IndexVar>> {
-        let is_outermost = known.bound.is_empty() && self.kernel.cut.chunked;
-        let is_plain = own == var
-            && !self.program.derived.is_scheduled(own)
-            && !self.kernel.tags.contains_key(&own)
-            && !self.kernel.scatter;
-        let vars = self.facts.fills_unless_empty(s, self.kernel.result);
-        vars.filter(|_| is_plain && !is_outermost)
-    }
-
     /// Whether a level has a position for every value of its index variable.
     pub(super) fn is_always_found(self, access: &Access, level: usize) -> bool {
         let kind = self.kind(access, level);

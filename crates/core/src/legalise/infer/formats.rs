@@ -25,7 +25,7 @@ fn constant_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Opt
     constant(background(cx, value, compute))
 }
 
-/// The same of a result, in which a reduction over no coordinates is no reason to store every element.
+/// That constant for a result, where a reduction over no coordinates is no reason to store every element.
 fn result_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Option<Scalar> {
     constant(cx.facts(compute).unless_empty(background(cx, value, compute)))
 }
@@ -104,18 +104,16 @@ fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec
         left.extend(chain.iter().copied());
         chains.push(chain);
     }
-    // Of those that nothing has to come before, the first of the result comes next; what no sparse operand has, last.
+    // Of those that are the first ones left in their chains, the first of the result comes next; what no sparse operand
+    // has comes last.
     left.retain(|v| chains.iter().any(|chain| chain.contains(v)));
     let mut order = vec![];
     while !left.is_empty() {
-        let is_free = |v: &&IndexVar| {
-            left.contains(v)
-                && chains.iter().all(|c| {
-                    let ahead = c.iter().take_while(|c| c != v).any(|c| left.contains(c));
-                    !c.contains(v) || !ahead
-                })
+        let is_first = |v: &&IndexVar| {
+            let mut own = chains.iter().filter(|chain| chain.contains(v));
+            left.contains(v) && own.all(|chain| chain.iter().find(|w| left.contains(w)) == Some(v))
         };
-        let next = *vars.iter().find(is_free).or_else(|| left.iter().find(is_free))?;
+        let next = *vars.iter().find(is_first).or_else(|| left.iter().find(is_first))?;
         left.remove(&next);
         order.push(next);
     }

@@ -6,7 +6,7 @@
 //! C(i,j) = A(i,j) + B(i,j)      A: csr    B: dok                every coordinate visited, or B sorted and merged
 //! ```
 //!
-//! And operands whose rows a copy would locate, where loops merge the list of all rows again and again:
+//! And operands whose rows a copy would locate, where loops merge the list of all rows many times:
 //!
 //! ```text
 //! C(i,j) = A(i,k) * B(k,j)      A: csr    B: coo                a row of A merged with all rows of B, or located
