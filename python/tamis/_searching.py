@@ -89,7 +89,12 @@ def _is_plain(x: Any) -> bool:
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements are not 0, over some axes, or over all."""
     axes = axes_of(axis, x.ndim)
-    if isinstance(x, Tensor) and len(axes) == 1 and x.ndim > 1 and not x.fill_value:
+    is_sparse = isinstance(x, Tensor) and x.ndim > 0 and not x.fill_value
+    if is_sparse and len(axes) == x.ndim:
+        tensor = x.canonical()
+        if tensor.is_compact:
+            return kept(np.int64(np.count_nonzero(tensor.values)), x, axes, keepdims)
+    if is_sparse and len(axes) == 1 and x.ndim > 1:
         counts = line_counts(x, axes[0])
         if counts is not None:
             rest = [n for k, n in enumerate(x.shape) if k != axes[0]]

@@ -29,7 +29,7 @@
 //! | `joined` | tensors one behind the other along an axis |
 //! | `reshape` | tensors whose entries are in the order of rows, as matrices of another shape |
 //! | `axes` | axes of one element more or less, and positions of coordinates |
-//! | `counted` | how many entries lines have |
+//! | `counted` | how many entries lines have, along them and across |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
 //! | `file` | reading and writing |
 //! | `ranks` `tasks` | programs on ranks of MPI, and as tasks |
