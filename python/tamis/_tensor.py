@@ -536,7 +536,18 @@ def _of_entries(
 
 
 def _rebuilt(shape: Any, storage: str, levels: Any, values: Any) -> Tensor:
-    return Tensor(_native.Tensor.of_arrays(shape, storage, levels, values).copied())
+    arrays = [values, *(array for level in levels for array in level.values())]
+    alone = all(map(_is_alone, arrays))
+    made = Tensor(_native.Tensor.of_arrays(shape, storage, levels, values, alone))
+    return made if alone else made.copy()
+
+
+def _is_alone(array: np.ndarray[Any, Any]) -> bool:
+    """Whether nobody else writes the memory of an array of a pickle: it is its own, or that of bytes."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray) and not owner.flags.owndata:
+        owner = owner.base
+    return owner is array or isinstance(owner, bytes)
 
 
 def _bytes(count: int) -> str:

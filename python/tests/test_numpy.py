@@ -360,3 +360,25 @@ def test_masks_have_the_length_of_the_axis():
             np.delete(t, mask, axis=0)
     with pytest.raises(tamis.TamisIndexError, match="outside"):
         np.insert(t, np.ones(6, dtype=bool), 1.0, axis=0)
+
+
+def test_pickles_have_arrays_of_their_own():
+    import pickle
+
+    made = sp.random_array((50, 40), density=0.2, rng=np.random.default_rng(1), format="csr")
+    t = tamis.asarray(made, copy=True)
+    for protocol in range(2, 6):
+        found = pickle.loads(pickle.dumps(t, protocol))
+        assert not found.is_borrowed and found.storage == t.storage
+        same(found, made.toarray())
+    lent = []
+    text = pickle.dumps(t, 5, buffer_callback=lent.append)
+    arrays = [bytearray(buffer) for buffer in lent]
+    found = pickle.loads(text, buffers=arrays)
+    for x in arrays:
+        x[:] = bytes(len(x))
+    same(found, made.toarray())
+    shape, storage, levels, values = t.__reduce__()[1]
+    levels[1] = {**levels[1], "crd": levels[1]["crd"] - 1}
+    with pytest.raises(ValueError, match="invalid-tensor"):
+        t.__reduce__()[0](shape, storage, levels, values)
