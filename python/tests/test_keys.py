@@ -84,3 +84,16 @@ def test_distances_of_the_same_coordinates():
         near = x._with_values((x.values * (1 + 1e-3)).astype(dtype), 0)
         for rtol in (1e-2, 1e-4, 0):
             same(np.isclose(x, near, rtol), np.isclose(x.to_numpy(), near.to_numpy(), rtol))
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "f4", "c16"])
+def test_entries_of_all_lines(dtype):
+    made = matrix(60, 2100, 0.4, 5, dtype)
+    key = np.random.default_rng(6).permutation(2100)
+    for form in ("csr", "csc"):
+        t, x = tamis.asarray(made, format=form, copy=True), made.toarray()
+        for some in (key, key[:50], np.sort(key[:50]), np.repeat(key[:9], 2), slice(2000, 3, -7), key < 0):
+            same(t[:, some], x[:, some])
+            same(t.T[some], x.T[some])
+            # Arrays of others are looked at first, and what is made of them is looked at, too.
+            same(tamis.asarray(made if form == "csr" else made.tocsc())[:, some], x[:, some])

@@ -23,6 +23,7 @@
 //! | `convert` | other formats and other shapes |
 //! | `select` `listed` `lookup` | what keys select, by the arrays of a tensor: of rows, of lists; where coordinates are in a key |
 //! | `lines` | whole lines of compressed rows, by a list of their segments |
+//! | `across` | some entries of all lines of compressed rows |
 //! | `stored` | operands as far as a compilation depends on them |
 //! | `slow` | a word before it is slow |
 //! | `effort` | which programs may take long, and are interruptible |
@@ -67,6 +68,7 @@
 //! | `dask` | programs as graphs of Dask's tasks |
 //! | `mpi` | programs on ranks of MPI |
 
+mod across;
 mod array;
 mod axes;
 mod borrowing;

@@ -47,11 +47,10 @@ pub(crate) enum Lookup {
 impl Lookup {
     /// Of a list of coordinates of an axis, in which so many are to be found.
     pub(crate) fn of(list: &[u64], size: u64, stored: usize) -> Lookup {
-        let is_short = size <= 4 * (stored + list.len()) as u64
-            && u32::try_from(list.len()).is_ok_and(|len| len < u32::MAX);
-        if is_short && let Some(table) = table(list, size as usize) {
+        if let Some(table) = table(list, size, stored) {
             return Lookup::Table(table);
         }
+        let is_short = is_short(list, size, stored);
         let mut places: Vec<u64> = (0..list.len() as u64).collect();
         if !list.is_sorted() {
             places.sort_by_key(|&place| list[place as usize]);
@@ -89,9 +88,18 @@ impl Lookup {
     }
 }
 
-/// The positions and 1 more of the coordinates of a list; nothing if one is there twice.
-fn table(list: &[u64], size: usize) -> Option<Vec<u32>> {
-    let mut table = vec![0; size];
+/// Whether an axis is short beside a list of its coordinates, and so many in which these are to be found.
+fn is_short(list: &[u64], size: u64, stored: usize) -> bool {
+    size <= 4 * (stored + list.len()) as u64
+        && u32::try_from(list.len()).is_ok_and(|len| len < u32::MAX)
+}
+
+/// The positions and 1 more of the coordinates of a list; nothing if one is there twice, or the axis is long.
+pub(crate) fn table(list: &[u64], size: u64, stored: usize) -> Option<Vec<u32>> {
+    if !is_short(list, size, stored) {
+        return None;
+    }
+    let mut table = vec![0; size as usize];
     for (place, &c) in list.iter().enumerate() {
         let known = &mut table[c as usize];
         if *known != 0 {

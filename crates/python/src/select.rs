@@ -162,7 +162,8 @@ fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
     if listed::is_known(&tensor.storage().format) {
         return listed::arrays(tensor, picks);
     }
-    if let Some(found) = crate::lines::whole(tensor, picks) {
+    let found = crate::lines::whole(tensor, picks);
+    if let Some(found) = found.or_else(|| crate::across::some(tensor, picks)) {
         return found;
     }
     let mut ranges: Ranges = vec![Range { start: 0, end: 1 }];
