@@ -186,9 +186,13 @@ where
     for (at, coords) in at.chunks_mut(SEARCHES).zip(coords.chunks(SEARCHES)) {
         let mut touched = 0;
         for (k, &parent) in at.iter().enumerate() {
-            let pair = usize::try_from(parent).ok().map(|p| [p, p + 1].map(|p| pos[p].into()));
-            let [begin, end] = pair.unwrap_or([0, 0]).map(|p| p as usize);
-            (begins[k], lengths[k]) = (begin, end - begin);
+            let (begin, end): (i64, i64) = match usize::try_from(parent) {
+                Ok(parent) => (pos[parent].into(), pos[parent + 1].into()),
+                Err(_) => (0, 0),
+            };
+            (begins[k], lengths[k]) = (begin as usize, (end - begin) as usize);
+        }
+        for &begin in &begins[..at.len()] {
             touched ^= crd.get(begin).map_or(0, |&c| c.into());
         }
         // Memory is waited for once for all, not in each search.
