@@ -97,3 +97,14 @@ def test_entries_of_all_lines(dtype):
             same(t.T[some], x.T[some])
             # Arrays of others are looked at first, and what is made of them is looked at, too.
             same(tamis.asarray(made if form == "csr" else made.tocsc())[:, some], x[:, some])
+
+
+@pytest.mark.parametrize("shape", [(50, 40), (3, 200), (200, 3), (1, 1), (0, 4), (4, 0)])
+def test_diagonals(shape):
+    x = np.arange(1.0, 1 + shape[0] * shape[1]).reshape(shape)
+    x[::2, ::3] = 0
+    for form in ("csr", "csc"):
+        t = tamis.asarray(x, format=form)
+        for offset in range(-shape[0] - 1, shape[1] + 2):
+            same(np.diagonal(t, offset), np.diagonal(x, offset))
+            same(np.diagonal(t > 9, offset), np.diagonal(x > 9, offset))

@@ -9,6 +9,7 @@
 use crate::array::known_format;
 use crate::axes::numbers_of;
 use crate::listed;
+use crate::memory::buffer;
 use crate::select::positions;
 use crate::tensor::valid;
 use crate::threads::on_threads;
@@ -169,14 +170,16 @@ pub(crate) fn diagonal(tensor: &Tensor, offset: i64) -> Option<Result<Tensor, Di
         },
         _ => return None,
     };
-    let vals = Values::gathered(tensor.vals(), &found.iter().map(|&(_, p)| p).collect::<Vec<_>>());
-    let crds = vec![found.iter().map(|&(line, _)| (line - begin) as u64).collect()];
-    let list = match Coordinates::new(vec![len as u64], crds, vals) {
-        Ok(list) => list,
-        Err(told) => return Some(Err(told)),
-    };
+    let at: Vec<usize> = found.iter().map(|&(_, at)| at).collect();
+    let crd = found.iter().map(|&(line, _)| line - begin).collect();
     let storage = Storage { format: Format::in_order([COMPRESSED]), ..tensor.storage().clone() };
-    Some(tamis::pack(&list, &storage, Duplicates::Sum))
+    let level = LevelData {
+        pos: Some(positions(vec![0, at.len() as i64], storage.pos)),
+        crd: Some(listed::coordinates(crd, storage.crd)),
+        ..LevelData::default()
+    };
+    let vals = buffer(Values::gathered(tensor.vals(), &at));
+    Some(valid(vec![len as u64], storage, vec![level], vals))
 }
 
 /// The lines that have the coordinate by so much beyond their own, and its position.
@@ -185,13 +188,27 @@ fn searched<P: Element + Into<i64>, C: Element + Into<i64>>(
     crd: &[C],
     (lines, shift): (Range<i64>, i64),
 ) -> Vec<(i64, usize)> {
-    let position = |line: i64| {
-        let [begin, end] = [line, line + 1].map(|at| pos[at as usize].into() as usize);
-        let at = begin + crd[begin..end].partition_point(|&c| c.into() < line + shift);
-        (at < end && crd[at].into() == line + shift).then_some((line, at))
-    };
-    lines.filter_map(position).collect()
+    let mut found = vec![];
+    let mut begin = pos.get(lines.start as usize).map_or(0, |&p| p.into() as usize);
+    for line in lines {
+        let end = pos[line as usize + 1].into() as usize;
+        let (children, wanted) = (&crd[begin..end], line + shift);
+        let place = match children.len() {
+            ..FEW => children.iter().position(|&c| c.into() == wanted),
+            _ => Some(children.partition_point(|&c| c.into() < wanted)),
+        };
+        if let Some(place) = place
+            && children.get(place).is_some_and(|&c| c.into() == wanted)
+        {
+            found.push((line, begin + place));
+        }
+        begin = end;
+    }
+    found
 }
+
+/// Fewer coordinates than these are looked at one after the other.
+const FEW: usize = 16;
 
 /// Whether values fit the levels of a tensor: truth values are of two bytes alone.
 pub(crate) fn has_room(known: &Tensor, storage: &Storage, vals: &Buffer) -> bool {

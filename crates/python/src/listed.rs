@@ -251,7 +251,7 @@ fn put_together(tensor: &Tensor, picks: &[Pick], mut found: Found) -> Result<Sel
     Ok(Selected { dims, storage, levels, vals })
 }
 
-fn coordinates(column: Vec<i64>, width: IndexWidth) -> Buffer {
+pub(crate) fn coordinates(column: Vec<i64>, width: IndexWidth) -> Buffer {
     match width {
         IndexWidth::I32 => Buffer::from_vec(column.into_iter().map(|c| c as i32).collect()),
         IndexWidth::I64 => Buffer::from_vec(column),
