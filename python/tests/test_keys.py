@@ -108,3 +108,13 @@ def test_diagonals(shape):
         for offset in range(-shape[0] - 1, shape[1] + 2):
             same(np.diagonal(t, offset), np.diagonal(x, offset))
             same(np.diagonal(t > 9, offset), np.diagonal(x > 9, offset))
+
+
+@pytest.mark.parametrize("dtype", ["?", "i2", "u2", "f8", "c8"])
+def test_lines_of_several_parts(dtype):
+    parts = [matrix(30, columns, density, 7, dtype) for columns, density in ((40, 0.3), (1, 1.0), (300, 0.01))]
+    for form in ("csr", "csc"):
+        own = [tamis.asarray(x if form == "csr" else x.T, format=form, copy=True) for x in parts]
+        whole = np.concatenate([x.toarray() for x in parts], axis=1)
+        same(np.concatenate(own, axis=int(form == "csr")), whole if form == "csr" else whole.T)
+        same(np.concatenate([own[0][:0], own[0][:0]], axis=1), np.zeros((0, 2 * own[0].shape[1]), dtype))

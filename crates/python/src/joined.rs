@@ -7,13 +7,14 @@
 
 use crate::axes::is_plain;
 use crate::failure::detached;
+use crate::memory::buffer;
 use crate::reshape::Index;
 use crate::select::mode;
 use crate::tensor::{Tensor, valid};
 use pyo3::prelude::*;
 use std::ops::Range;
 use tamis::level::DENSE;
-use tamis::{Buffer, Diagnostic, IndexWidth, LevelData};
+use tamis::{Buffer, Diagnostic, IndexWidth, LevelData, Values};
 
 /// Tensors one behind the other along an axis; nothing for those of unlike formats or types, and where levels
 /// above that of the axis list their coordinates.
@@ -106,6 +107,9 @@ impl Plan {
         &self,
         parts: &[tamis::Tensor],
     ) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
+        if self.level + 1 == parts[0].levels().len() {
+            return self.lines::<I>(parts);
+        }
         let each = |parent| (0..parts.len()).map(move |part| (part, parent..parent + 1));
         let mut pieces: Vec<Piece> = (0..self.parents).flat_map(each).collect();
         let mut made = vec![LevelData::default(); self.level];
@@ -145,6 +149,45 @@ impl Plan {
         }
         let vals = pieces.into_iter().map(|(part, range)| (parts[part].vals(), range));
         Ok((made, Buffer::concatenated(parts[0].vals().datatype(), vals)?))
+    }
+
+    /// The arrays where the axis is that of the last level: of each line the entries of all parts, which no list
+    /// names before.
+    fn lines<I: Index>(
+        &self,
+        parts: &[tamis::Tensor],
+    ) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
+        let pos: Vec<&[I]> = parts.iter().map(|part| positions(part, self.level)).collect();
+        let mut ends = vec![0; self.parents + 1];
+        for pos in &pos {
+            let begin = pos[0].number() as u64;
+            ends.iter_mut().zip(*pos).for_each(|(end, p)| *end += p.number() as u64 - begin);
+        }
+        let crd = |part: &tamis::Tensor| part.levels()[self.level].crd.clone();
+        let crds = parts.iter().map(crd).collect::<Option<Vec<_>>>().unwrap_or_default();
+        let own: Vec<&[I]> = crds.iter().map(|crd| crd.as_slice().unwrap_or_default()).collect();
+        let stored = own.iter().map(|crd| crd.len()).sum();
+        let (mut made, mut places) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+        for line in 0..self.parents {
+            // Where the values of a part begin among those of all.
+            let mut first = 0;
+            for ((pos, crd), begin) in pos.iter().zip(&own).zip(&self.begins) {
+                let (from, to) = (pos[line].number(), pos[line + 1].number());
+                for (n, c) in crd[from..to].iter().enumerate() {
+                    made.push(I::narrowed(c.number() as u64 + begin));
+                    places.push(first + from + n);
+                }
+                first += crd.len();
+            }
+        }
+        let vals = parts.iter().map(|part| (part.vals(), 0..part.vals().len()));
+        let vals = Buffer::concatenated(parts[0].vals().datatype(), vals)?;
+        let vals = buffer(Values::gathered(&vals, &places));
+        let mut levels = vec![LevelData::default(); self.level];
+        let pos = Buffer::from_vec(ends.into_iter().map(I::narrowed).collect());
+        let crd = Some(Buffer::from_vec(made));
+        levels.push(LevelData { pos: Some(pos), crd, ..LevelData::default() });
+        Ok((levels, vals))
     }
 
     /// The coordinates of a level at some positions.
