@@ -75,6 +75,8 @@ pub(super) fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
         ReduceOp::Add => {
             each(all, more, |a: f64, b| a + b)
                 || each(all, more, |a: f32, b| a + b)
+                || each(all, more, |[x, y]: [f64; 2], [c, d]| [x + c, y + d])
+                || each(all, more, |[x, y]: [f32; 2], [c, d]| [x + c, y + d])
                 || each(all, more, either)
                 || each(all, more, i64::wrapping_add)
                 || each(all, more, u64::wrapping_add)
@@ -168,6 +170,8 @@ mod tests {
     fn loops_of_one_type_combine_as_values_of_any_type() {
         check(&[0.0, -0.0, 1.5, f64::NAN, f64::INFINITY, -2.0]);
         check(&[0.0_f32, -0.0, 1.5, f32::NAN]);
+        check(&[[0.0, -0.0], [-0.0, f64::NAN], [1.5, f64::INFINITY]]);
+        check(&[[0.0_f32, -0.0], [1.0e-9, f32::NAN], [1.5, 1.0]]);
         check(&[Truth::from(false), Truth::from(true)]);
         check(&[0_i32, 1, -7]);
         check(&[0_i64, 1, -7, 6, i64::MAX, i64::MIN]);
