@@ -259,8 +259,9 @@ unsafe fn between<P: Index, C: Index>(
         let at: i64 = at.into();
         // SAFETY: the ends ascend, so that this one is neither at the begin nor at the end, as those
         // at both ends of the slice are not. With checks it all takes a quarter longer.
-        let pair = unsafe { [at - 1, at].map(|at| *crd.get_unchecked(at as usize)) };
-        u64::from(descends(pair[0], pair[1]))
+        let (before, own) =
+            unsafe { (*crd.get_unchecked(at as usize - 1), *crd.get_unchecked(at as usize)) };
+        u64::from(descends(before, own))
     };
     let ends = &ends[from..=to];
     let none_is_empty = ends.iter().zip(&ends[1..]).fold(true, |all, (a, b)| all & (a < b));
