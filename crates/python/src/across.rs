@@ -55,7 +55,7 @@ pub(crate) fn some(tensor: &Tensor, picks: &[Pick]) -> Option<Result<Selected, D
 type Found = (Vec<i64>, Buffer, Vec<u32>);
 
 /// The values at some positions.
-fn gathered(vals: &Buffer, at: &[u32]) -> Buffer {
+pub(crate) fn gathered(vals: &Buffer, at: &[u32]) -> Buffer {
     fn of<T: Element>(vals: &Buffer, at: &[u32]) -> Option<Buffer> {
         let all = vals.as_slice::<T>()?;
         Some(Buffer::from_vec(at.iter().map(|&at| all[at as usize]).collect()))

@@ -5,16 +5,16 @@
 //! columns    pos 0 2, crd 0 4 (5)  and  pos 0 1, crd 2      pos 0 3, crd 0 4 7
 //! ```
 
+use crate::across::gathered;
 use crate::axes::is_plain;
 use crate::failure::detached;
-use crate::memory::buffer;
 use crate::reshape::Index;
 use crate::select::mode;
 use crate::tensor::{Tensor, valid};
 use pyo3::prelude::*;
 use std::ops::Range;
 use tamis::level::DENSE;
-use tamis::{Buffer, Diagnostic, IndexWidth, LevelData, Values};
+use tamis::{Buffer, Diagnostic, IndexWidth, LevelData};
 
 /// Tensors one behind the other along an axis; nothing for those of unlike formats or types, and where levels
 /// above that of the axis list their coordinates.
@@ -107,7 +107,8 @@ impl Plan {
         &self,
         parts: &[tamis::Tensor],
     ) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
-        if self.level + 1 == parts[0].levels().len() {
+        let stored: usize = parts.iter().map(|part| part.vals().len()).sum();
+        if self.level + 1 == parts[0].levels().len() && u32::try_from(stored).is_ok() {
             return self.lines::<I>(parts);
         }
         let each = |parent| (0..parts.len()).map(move |part| (part, parent..parent + 1));
@@ -158,10 +159,12 @@ impl Plan {
         parts: &[tamis::Tensor],
     ) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
         let pos: Vec<&[I]> = parts.iter().map(|part| positions(part, self.level)).collect();
-        let mut ends = vec![0; self.parents + 1];
+        let mut ends = vec![I::narrowed(0); self.parents + 1];
         for pos in &pos {
-            let begin = pos[0].number() as u64;
-            ends.iter_mut().zip(*pos).for_each(|(end, p)| *end += p.number() as u64 - begin);
+            let begin = pos[0].number();
+            for (end, p) in ends.iter_mut().zip(*pos) {
+                *end = I::narrowed((end.number() + p.number() - begin) as u64);
+            }
         }
         let crd = |part: &tamis::Tensor| part.levels()[self.level].crd.clone();
         let crds = parts.iter().map(crd).collect::<Option<Vec<_>>>().unwrap_or_default();
@@ -175,16 +178,16 @@ impl Plan {
                 let (from, to) = (pos[line].number(), pos[line + 1].number());
                 for (n, c) in crd[from..to].iter().enumerate() {
                     made.push(I::narrowed(c.number() as u64 + begin));
-                    places.push(first + from + n);
+                    places.push((first + from + n) as u32);
                 }
                 first += crd.len();
             }
         }
         let vals = parts.iter().map(|part| (part.vals(), 0..part.vals().len()));
         let vals = Buffer::concatenated(parts[0].vals().datatype(), vals)?;
-        let vals = buffer(Values::gathered(&vals, &places));
+        let vals = gathered(&vals, &places);
         let mut levels = vec![LevelData::default(); self.level];
-        let pos = Buffer::from_vec(ends.into_iter().map(I::narrowed).collect());
+        let pos = Buffer::from_vec(ends);
         let crd = Some(Buffer::from_vec(made));
         levels.push(LevelData { pos: Some(pos), crd, ..LevelData::default() });
         Ok((levels, vals))
