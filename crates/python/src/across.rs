@@ -5,7 +5,7 @@
 //! columns 3, 0 of csr    pos 0 2 3, crd 0 3 1    the positions 0 and 1, coordinates 1 and 0; exchanged in row 0
 //! ```
 
-use crate::lookup::{places, table};
+use crate::lookup::{is_short, places, table};
 use crate::memory::buffer;
 use crate::reshape::Index;
 use crate::select::{Level, Pick, Selected, broken, mode, put_together};
@@ -22,17 +22,18 @@ pub(crate) fn some(tensor: &Tensor, picks: &[Pick]) -> Option<Result<Selected, D
     let data = &tensor.levels()[1];
     let (Some(pos), Some(crd)) = (&data.pos, &data.crd) else { return None };
     let is_whole = line.kind == DENSE && matches!(picks[mode(line)], Pick::All);
-    let pick = &picks[mode(other)];
+    let (size, pick) = (tensor.dims()[mode(other)], &picks[mode(other)]);
     let is_apart = other.kind == COMPRESSED && pick.row().is_none();
-    let is_short = u32::try_from(crd.len()).is_ok();
-    if !is_whole || !is_apart || !is_short || crd.len() != tensor.vals().len() {
+    let is_numbered = u32::try_from(crd.len()).is_ok();
+    // Of a longer axis greater coordinates than the level holds may become of lesser ones.
+    let is_held = crd.as_slice::<i64>().is_some() || i32::try_from(size).is_ok() || pick.ascends();
+    if !is_whole || !is_apart || !is_numbered || !is_held || crd.len() != tensor.vals().len() {
         return None;
     }
-    let size = tensor.dims()[mode(other)];
     let table = match pick {
         Pick::List(list) => Some(table(list, size, crd.len())?),
         // Which coordinates are steps is looked up, too: divisions take longer.
-        &Pick::Steps { start, step, len } if step.abs() > 1 => {
+        &Pick::Steps { start, step, len } if step.abs() > 1 && is_short(0, size, crd.len()) => {
             let list: Vec<u64> = (0..len as i64).map(|n| (start + step * n) as u64).collect();
             table(&list, size, crd.len())
         }

@@ -50,7 +50,7 @@ impl Lookup {
         if let Some(table) = table(list, size, stored) {
             return Lookup::Table(table);
         }
-        let is_short = is_short(list, size, stored);
+        let is_short = is_short(list.len(), size, stored);
         let mut places: Vec<u64> = (0..list.len() as u64).collect();
         if !list.is_sorted() {
             places.sort_by_key(|&place| list[place as usize]);
@@ -88,15 +88,14 @@ impl Lookup {
     }
 }
 
-/// Whether an axis is short beside a list of its coordinates, and so many in which these are to be found.
-fn is_short(list: &[u64], size: u64, stored: usize) -> bool {
-    size <= 4 * (stored + list.len()) as u64
-        && u32::try_from(list.len()).is_ok_and(|len| len < u32::MAX)
+/// Whether an axis is short beside so many of its coordinates, and so many in which these are to be found.
+pub(crate) fn is_short(listed: usize, size: u64, stored: usize) -> bool {
+    size <= 4 * (stored + listed) as u64 && u32::try_from(listed).is_ok_and(|len| len < u32::MAX)
 }
 
 /// The positions and 1 more of the coordinates of a list; nothing if one is there twice, or the axis is long.
 pub(crate) fn table(list: &[u64], size: u64, stored: usize) -> Option<Vec<u32>> {
-    if !is_short(list, size, stored) {
+    if !is_short(list.len(), size, stored) {
         return None;
     }
     let mut table = vec![0; size as usize];

@@ -412,7 +412,7 @@ impl Children<'_> {
                 found.sort_unstable();
             }
             for &(place, at) in &found {
-                made.extend(C::try_from(place as i64));
+                made.push(coordinate::<C>(place as i64)?);
                 append(&mut below, at..at + 1);
             }
             ends.push(made.len() as i64);
