@@ -125,8 +125,8 @@ where
     Ok((ends, Buffer::from_vec(coords), at))
 }
 
-/// The places of coordinates that have one, not a negative number, and their positions. Each is written, and counted
-/// if it has one: processors do not predict which have.
+/// Coordinates in the result, for those that have one, not a negative number, and their positions. Each is written, and
+/// counted if it has one: processors do not predict which have.
 fn kept<C: Index + Into<i64>>(crd: &[C], place: impl Fn(i64) -> i64) -> (Vec<C>, Vec<u32>) {
     let (mut coords, mut at) = (vec![], vec![]);
     let (mut own, mut positions) = ([C::narrowed(0); BLOCK], [0; BLOCK]);
