@@ -21,13 +21,16 @@
 //! | 128 | 6.5 | | 2.3 | 4.1 | 4.3 | 8.5 |
 //! | 4096 | 9.6 | | 1.4 | 3.1 | 4.8 | 6.4 |
 //!
-//! What lies beside each coordinate of a row moves along ([`sort_pairs`]), by counting as well.
+//! What lies beside each coordinate of a row moves along ([`sort_pairs`]): a few by insertion, a row that descends by
+//! exchanging its ends, others by counting as well.
 
 #[cfg(target_arch = "x86_64")]
 use crate::processor::{self, Level};
 
 /// Up to this length lists are sorted by comparing, whatever their span.
 const FEW: usize = 8;
+/// The same for coordinates with what lies beside each, by insertion.
+const FEW_PAIRS: usize = 6;
 /// Up to this length a list with few descents is sorted by insertion: rows of structured matrices, whose next
 /// one is alike.
 const NEARLY_UP_TO: usize = 32;
@@ -272,16 +275,31 @@ pub(crate) fn sort_pairs<K: Coordinate, V: Copy + Default>(keys: &mut [K], with:
     if keys.is_sorted() {
         return true;
     }
+    if keys.is_sorted_by(|a, b| a > b) {
+        keys.reverse();
+        with.reverse();
+        return true;
+    }
     match keys.len() {
-        2 => {
-            keys.swap(0, 1);
-            with.swap(0, 1);
-            true
-        }
+        len if len <= FEW_PAIRS => pairs_by_insertion(keys, with),
         len if len <= LANES => pairs_by_counting::<K, V, LANES>(keys, with),
         len if len <= COUNTED_UP_TO => pairs_by_counting::<K, V, COUNTED_UP_TO>(keys, with),
         _ => false,
     }
+}
+
+/// The same by moving each to where it belongs, repeated ones too.
+#[inline(always)]
+fn pairs_by_insertion<K: Coordinate, V: Copy>(keys: &mut [K], with: &mut [V]) -> bool {
+    for k in 1..keys.len() {
+        let (key, value, mut to) = (keys[k], with[k], k);
+        while to > 0 && keys[to - 1] > key {
+            (keys[to], with[to]) = (keys[to - 1], with[to - 1]);
+            to -= 1;
+        }
+        (keys[to], with[to]) = (key, value);
+    }
+    true
 }
 
 /// The same by how many are less than each, for as many as there is room for.
@@ -425,6 +443,13 @@ mod tests {
         let mut found = list.to_vec();
         sort(&mut found);
         assert_eq!(found, expected, "{list:?}");
+        let (mut keys, mut origins): (Vec<T>, Vec<usize>) =
+            (list.to_vec(), (0..list.len()).collect());
+        if sort_pairs(&mut keys, &mut origins) {
+            let mut pairs: Vec<(T, usize)> = list.iter().copied().zip(0..).collect();
+            pairs.sort();
+            assert_eq!(keys.into_iter().zip(origins).collect::<Vec<_>>(), pairs, "{list:?}");
+        }
         let mut by_rank = vec![0; list.len()];
         if ranks(list, &mut by_rank) {
             let placed = list.iter().zip(&by_rank).map(|(c, &rank)| (rank as usize, *c));
@@ -443,8 +468,23 @@ mod tests {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 20) % bound
         };
-        let lengths =
-            [0, 1, 2, FEW, FEW + 1, 16, 60, COUNTED_UP_TO, COUNTED_UP_TO + 1, 255, 257, 5000];
+        let lengths = [
+            0,
+            1,
+            2,
+            3,
+            4,
+            FEW_PAIRS,
+            FEW,
+            FEW + 1,
+            16,
+            60,
+            COUNTED_UP_TO,
+            COUNTED_UP_TO + 1,
+            255,
+            257,
+            5000,
+        ];
         for len in lengths {
             for per in [1, 2, DENSE, DENSE + 1, 1 << 14, 1 << 30] {
                 let bound = (len as u64 * per).max(1);
