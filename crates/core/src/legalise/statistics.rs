@@ -48,7 +48,8 @@ impl Context<'_> {
         let decides = |side: &Expr| {
             let own = side.accesses();
             let absent = |a: &Access| !self.is_full(a) && own.contains(&a);
-            matches!(self.facts(compute).expr_without(value, &absent), Expr::Literal(_))
+            let facts = self.facts(compute);
+            matches!(facts.unless_empty(facts.expr_without(value, &absent)), Expr::Literal(_))
         };
         if !sparse(value) || !decides(value) {
             return Some(1.0);

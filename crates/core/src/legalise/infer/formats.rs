@@ -20,6 +20,10 @@ pub(in crate::legalise) const DENSE_LIMIT: u64 = 1 << 26;
 /// The most elements of modes that are dense because dense operands spread over them.
 const SPREAD_LIMIT: u64 = 1 << 30;
 
+/// What is a constant elsewhere only if no reduction is over no coordinates has an array of all elements, unless at most
+/// this part of them is known to have entries: loops add to any element of an array.
+const FEW: f64 = 0.25;
+
 /// The value where no sparse operand has an entry, if it is a constant.
 fn constant_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Option<Scalar> {
     constant(background(cx, value, compute))
@@ -71,7 +75,11 @@ pub(in crate::legalise) fn result_storage(
     datatype: DataType,
 ) -> Storage {
     let stored = stored_order(cx, value, vars).unwrap_or_else(|| vars.to_vec());
-    let background = result_background(cx, value, compute);
+    let few = cx.density(value, compute).is_some_and(|density| density <= FEW);
+    let background = match few {
+        true => result_background(cx, value, compute),
+        false => constant_background(cx, value, compute),
+    };
     let mut storage = inferred(cx, value, &stored, datatype, background);
     let place = |v: &IndexVar| stored.iter().position(|s| s == v).map(Mode::new);
     let modes: Option<Vec<Mode>> = vars.iter().map(place).collect();

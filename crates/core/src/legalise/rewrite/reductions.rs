@@ -7,20 +7,14 @@
 //! s = sum(j, sum(i, A(i,j)))             s = sum(i, j, A(i,j))
 //! y(i) = min(j, min(A(i,j), b(j)))       y(i) = min(min(j, A(i,j)), min(j, b(j)))
 //! C(i,k) = sum(j, A(i,j))                t(i) = sum(j, A(i,j));  C(i,k) = t(i)
-//! R(i,k) = max(j, A(i,j) * B(j,k))       t(i,k,j) = A(i,j) * B(j,k);  R(i,k) = max(j, t(i,k,j))
 //! ```
-//!
-//! The last where it is cheaper: loops over `k` inside of those over `j` cannot tell where a product is 0.
 //!
 //! Under a schedule none of that happens: its commands name the loops of the statement.
 
-use crate::legalise::order::best_orders;
 use crate::legalise::rewrite::factorize::independent;
 use crate::legalise::{Context, Legaliser, Task};
-use crate::notation::{Access, Expr};
-use crate::plan::access::distinct;
+use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
-use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
 /// A value with nested reductions as one, and with terms of fewer variables apart.
@@ -41,50 +35,6 @@ impl Legaliser<'_> {
         let value = self.temporary("t", None, used, task.value, task.compute);
         Task { value, ..task }
     }
-
-    /// The task as a reduction of the entries of a temporary, where that is cheaper than to look for the operands'
-    /// own ones at every element of the result.
-    pub(in crate::legalise) fn listed_terms(&mut self, task: Task) -> Task {
-        let Expr::Reduce { op, vars, body } = &task.value else { return task };
-        if !joins_constant(self, (*op, body), task.compute) {
-            return task;
-        }
-        let cheapest = |cx: &Context<'_>, task| best_orders(cx, task, false).first().map(|o| o.0);
-        let whole = cheapest(self, &task);
-        let before = self.program.clone();
-        let order = [self.storage_order(&task), vars.clone()].concat();
-        // Entries of a union may be more than the elements of the result.
-        let elements = self.trips_over(&task.vars);
-        let entries = self.density(body, task.compute).map(|all| all * self.trips_over(&order));
-        if entries.is_none_or(|entries| entries > elements) {
-            return task;
-        }
-        let terms = self.temporary("t", None, order, (**body).clone(), task.compute);
-        let added = &self.program.kernels[before.kernels.len()..];
-        let costs = added.iter().map(|kernel| kernel.choices.first().map(|choice| choice.cost));
-        let terms_cost: Option<f64> = costs.sum();
-        let value = Expr::Reduce { op: *op, vars: vars.clone(), body: Box::new(terms) };
-        let apart = Task { value, vars: task.vars.clone(), ..task };
-        let cost = cheapest(self, &apart).zip(terms_cost).map(|(reduced, terms)| reduced + terms);
-        match cost.zip(whole) {
-            Some((apart_cost, whole)) if apart_cost < whole => apart,
-            _ => {
-                self.restore(before);
-                task
-            }
-        }
-    }
-}
-
-/// Whether a reduction of several sparse operands, over all variables of the result, takes a constant that is not its
-/// identity where they have no entries, however often.
-fn joins_constant(cx: &Context<'_>, (op, body): (ReduceOp, &Expr), compute: DataType) -> bool {
-    let facts = cx.facts(compute);
-    let absent = |a: &Access| !cx.is_full(a);
-    let sparse = distinct(body).iter().filter(|a| absent(a)).count();
-    let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
-    let is_identity = cx.program.identity(op, compute).is_none_or(|id| id.same_value(c));
-    !cx.request.commands.given && sparse > 1 && !is_identity && facts.is_kept(op, c)
 }
 
 fn regroup(e: Expr) -> Expr {

@@ -58,7 +58,6 @@ impl Legaliser<'_> {
         let task = self.repeated(task);
         let task = self.with_vectors(task);
         let task = self.contracted(task);
-        let task = self.listed_terms(task);
         let compute = task.compute;
         let order = self.storage_order(&task);
         let value = match task.value {
