@@ -319,8 +319,10 @@ def typed(ufunc: Any, inputs: Any, options: dict[str, Any]) -> Any:
         options["dtype"] = dtype
         return inputs
     given = [x if hasattr(x, "astype") else np.asarray(x)[()] for x in inputs]
-    for x in given:
-        if not np.can_cast(x.dtype, dtype, casting):
+    for x, own in zip(given, inputs, strict=True):
+        # NumPy's rule for numbers of Python: of their types the kind alone counts.
+        is_weak = type(own) in (bool, int, float, complex) and casting != "unsafe"
+        if not np.can_cast(x.dtype, dtype, "same_kind" if is_weak else casting):
             reason = f"numpy.{ufunc.__name__} does not cast {x.dtype} to {dtype} ({casting})"
             raise refused(reason, "use astype first, or casting='unsafe'")
     return [x.astype(dtype) for x in given]

@@ -65,6 +65,8 @@ def test_numbers_and_lists_are_of_the_type_that_is_asked_for(t):
         for function in (np.add, np.multiply, np.maximum):
             same(function(t, other, dtype="f4"), function(DENSE, other, dtype="f4"))
             same(function(other, t, dtype="f4"), function(other, DENSE, dtype="f4"))
+    narrow = np.multiply(DENSE.astype("f4"), 2, dtype="f4", casting="safe")
+    same(np.multiply(t.astype("f4"), 2, dtype="f4", casting="safe"), narrow)
     whole = t.astype("i8")
     with pytest.raises(tamis.TamisTypeError, match="does not cast float64 to int64"):
         np.add(whole, 2.5, dtype="i8")
