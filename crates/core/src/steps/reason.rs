@@ -210,10 +210,14 @@ impl Blamed<'_> {
             let absent = |a: &Access| !program.storage(a.tensor).format.is_full();
             facts.unless_empty(facts.expr_without(&value, &absent))
         };
+        let result = self.kernel.result;
         if let (Role::Result(_), Expr::Literal(c)) =
-            (program.tensors[self.kernel.result].role, elsewhere(program))
+            (program.tensors[result].role, elsewhere(program))
         {
-            return Some(format!("store {} with `fill: {c}`", program.name(self.kernel)));
+            return Some(match c.same_value(self.facts().fill(result)) {
+                true => self.terms_first(&value)?,
+                false => format!("store {} with `fill: {c}`", program.name(self.kernel)),
+            });
         }
         let least = self.least()?;
         let Tensor { name, storage, .. } = &program.tensors[of.tensor];
@@ -221,6 +225,25 @@ impl Blamed<'_> {
         changed.tensors[of.tensor].storage.fill = least.computed(storage.datatype);
         let is_least = matches!(elsewhere(&changed), Expr::Literal(c) if c.same_value(least));
         is_least.then(|| format!("for entries of {name} alone, store it with `fill: {least}`"))
+    }
+
+    /// The terms of a reduction in a statement of their own, which lists those that have entries.
+    fn terms_first(&self, value: &Expr) -> Option<String> {
+        let Expr::Reduce { op, vars, body } = value else { return None };
+        let program = self.program();
+        let is_taken = |name: &str| program.tensors.iter().any(|tensor| tensor.name == name);
+        let name = ["T", "terms", "all_terms"].into_iter().find(|name| !is_taken(name))?;
+        let result = self.kernel.result;
+        let names = |vars: &[IndexVar]| -> Vec<String> {
+            vars.iter().map(|v| program.vars[*v].clone()).collect()
+        };
+        let modes = names(&program.tensors[result].modes);
+        let indices = [modes.clone(), names(vars)].concat().join(",");
+        let written = format!("{}({})", program.name(self.kernel), modes.join(","));
+        let (terms, op, reduced) = (print::expr(program, body), op.name(), names(vars).join(", "));
+        let first = format!("{name}({indices}) = {terms}");
+        let then = format!("{written} = {op}({reduced}, {name}({indices}))");
+        Some(format!("list the terms in a statement of their own: `{first}; {then}`"))
     }
 
     /// The value as the user wrote it, of which temporaries are copies or parts.
