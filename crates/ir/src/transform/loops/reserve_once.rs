@@ -8,8 +8,8 @@
 //! for p in lo..hi { C_vals[pC] = ..; pC = pC + 1 }
 //! ```
 //!
-//! No more room is made than is used, but for entries of which a condition leaves some out: then there is room for all
-//! that the loop walks, those of one row.
+//! Room is made only for what is used. One exception: in a loop over one row of an operand, a condition may leave
+//! entries out, and there is room for all entries of the row.
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -83,9 +83,13 @@ fn without_requests(body: &[Stmt], changed: &[Var], wanted: &mut Vec<(Array, Var
     kept
 }
 
-/// Whether a loop is over positions that an operand stores.
+/// Whether a loop is over the positions of one row of an operand, not over all of its entries.
 fn walks_row(lo: &Expr, hi: &Expr) -> bool {
-    [lo, hi].into_iter().all(|bound| matches!(bound, Expr::Load { .. }))
+    let is_of_row = |bound: &Expr| match bound {
+        Expr::Load { index, .. } => !matches!(**index, Expr::Const(_)),
+        _ => false,
+    };
+    is_of_row(lo) && is_of_row(hi)
 }
 
 /// The variable of which `len` is the next value, which the rest of the iteration gives it, and nothing
