@@ -55,15 +55,15 @@ impl Facts<'_> {
     /// A value in which reductions of one constant are that constant, as they are over one coordinate at least.
     pub(crate) fn unless_empty(&self, e: Expr) -> Expr {
         fn go(facts: &Facts<'_>, e: Expr) -> Expr {
-            match e.map_children(&mut |child| go(facts, child)) {
-                Expr::Reduce { op, vars, body } => match *body {
+            match e {
+                Expr::Reduce { op, vars, body } => match facts.expr(go(facts, *body)) {
                     Expr::Literal(c) if facts.is_kept(op, c) => Expr::Literal(c),
                     body => Expr::Reduce { op, vars, body: Box::new(body) },
                 },
-                e => facts.expr(e),
+                e => e.map_children(&mut |child| go(facts, child)),
             }
         }
-        go(self, e)
+        self.expr(go(self, e))
     }
 
     /// Whether a reduction of one constant gives the constant, however often it is there.

@@ -75,11 +75,9 @@ pub(in crate::legalise) fn result_storage(
     datatype: DataType,
 ) -> Storage {
     let stored = stored_order(cx, value, vars).unwrap_or_else(|| vars.to_vec());
-    let few = cx.density(value, compute).is_some_and(|density| density <= FEW);
-    let background = match few {
-        true => result_background(cx, value, compute),
-        false => constant_background(cx, value, compute),
-    };
+    let is_few = |_: &Scalar| cx.density(value, compute).is_some_and(|density| density <= FEW);
+    let background = constant_background(cx, value, compute)
+        .or_else(|| result_background(cx, value, compute).filter(is_few));
     let mut storage = inferred(cx, value, &stored, datatype, background);
     let place = |v: &IndexVar| stored.iter().position(|s| s == v).map(Mode::new);
     let modes: Option<Vec<Mode>> = vars.iter().map(place).collect();
