@@ -12,7 +12,7 @@ use crate::select::{Level, Pick, Selected, broken, mode, put_together};
 use tamis::level::{COMPRESSED, DENSE};
 use tamis::{Buffer, Diagnostic, Element, Tensor, Values};
 
-/// So many coordinates are looked at before those that were found are kept.
+/// How many coordinates are looked at before the entries that were found are moved from the stack to the result.
 const BLOCK: usize = 1024;
 
 /// What a list without repetitions, or steps, select across all lines of compressed ones. Nothing for other formats
@@ -125,8 +125,9 @@ where
     Ok((ends, Buffer::from_vec(coords), at))
 }
 
-/// Coordinates in the result, for those that have one, not a negative number, and their positions. Each is written, and
-/// counted if it has one: processors do not predict which have.
+/// The coordinates that `place` gives entries in the result, and the positions of these entries. Entries for which it
+/// gives a negative number are left out. There is no branch on that, since processors would mispredict it: each entry is
+/// written, and the next one overwrites it if it was not counted.
 fn kept<C: Index + Into<i64>>(crd: &[C], place: impl Fn(i64) -> i64) -> (Vec<C>, Vec<u32>) {
     let (mut coords, mut at) = (vec![], vec![]);
     let (mut own, mut positions) = ([C::narrowed(0); BLOCK], [0; BLOCK]);

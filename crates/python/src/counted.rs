@@ -82,7 +82,7 @@ fn marks(vals: &Buffer) -> Option<Option<Vec<u8>>> {
 /// So many values are looked at together.
 const BLOCK: usize = 4096;
 
-/// Of the entries up to each end those that are marked, or all.
+/// How many marked entries each line has; without marks, how many entries.
 fn along(pos: &Buffer, marks: Option<&[u8]>) -> Result<Vec<i64>, Diagnostic> {
     fn between<P: Element + Into<i64>>(pos: &[P], marks: Option<&[u8]>) -> Vec<i64> {
         let pairs = pos.iter().zip(&pos[1.min(pos.len())..]);
@@ -102,7 +102,7 @@ fn along(pos: &Buffer, marks: Option<&[u8]>) -> Result<Vec<i64>, Diagnostic> {
     }
 }
 
-/// Of the entries at each coordinate those that are marked, or all.
+/// How many marked entries each coordinate has; without marks, how many entries.
 fn by_coordinate(crd: &Buffer, size: usize, marks: Option<&[u8]>) -> Result<Vec<i64>, Diagnostic> {
     fn among<C: Element + Into<i64>>(crd: &[C], size: usize, marks: Option<&[u8]>) -> Vec<i64> {
         let mut counts = vec![0; size];
