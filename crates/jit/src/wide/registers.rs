@@ -1,13 +1,11 @@
-//! Registers for values, in one pass over the intervals in which values live (linear scan; Poletto
-//! and Sarkar, 1999).
+//! Registers for values, by priority, each with the ranges in which it lives (priority-based coloring; Chow and Hennessy, 1990).
 //!
 //! ```text
-//! values            p [0, 20)   v [3, 9)   w [9, 14)
-//! registers         rsi         zmm0       zmm0
+//! values            p [0, 20)   v [3, 9) [15, 18)   w [9, 14)
+//! registers         rsi         zmm0                zmm0
 //! ```
 //!
-//! Integers and addresses that find none stay in memory, those first that are used least; floats
-//! and vectors must find one.
+//! Integers and addresses that find none stay in memory, those that are used least; floats and vectors must find one.
 
 use super::inst::{Inst, Use, Value};
 use tamis_ir::ir::Type;
@@ -19,6 +17,12 @@ pub(super) const WHOLE: [u8; 12] = [6, 1, 8, 9, 10, 11, 3, 5, 12, 13, 14, 15];
 /// So many uses it is worth that a value has a register from which the next one of it is computed: through memory,
 /// each iteration waits for the one before it.
 const CARRIED: f64 = 16.0;
+
+/// So many uses it is worth that a value that is computed has a register: what reads it waits for the way through memory.
+const WRITTEN: f64 = 4.0;
+
+/// Uses that comparisons are worth: nothing waits for branches that are predicted.
+const COMPARED: f64 = 0.5;
 
 /// So many uses it is worth that the address of an array of integers has a register: bounds and coordinates are
 /// what everything else waits for.
@@ -39,89 +43,130 @@ pub(super) struct Homes {
     pub(super) inputs: Vec<Value>,
 }
 
-struct Interval {
+/// When a value lives.
+struct Life {
     value: Value,
-    from: usize,
-    to: usize,
+    /// From the first point of each to the one behind the last: an instruction `k` reads at `2 k` and writes at `2 k + 1`.
+    ranges: Vec<(usize, usize)>,
     weight: f64,
 }
+
+impl Life {
+    fn begin(&self) -> usize {
+        self.ranges.iter().map(|(from, _)| *from).min().unwrap_or(0)
+    }
+}
+
+/// The points at which a register is taken.
+struct Taken(Vec<u64>);
 
 /// Finds homes for the values of code that `outputs` are read of at its end, with so many registers for floats
 /// and vectors. `None` if there are too few.
 pub(super) fn homes(code: &[Inst], types: &[Type], outputs: &[Value], floats: u8) -> Option<Homes> {
     let flow = Flow::of(code, types.len(), outputs);
-    let intervals = intervals(code, types.len(), &flow, outputs);
+    let is_float = |life: &Life| types[life.value.index()].register.is_float();
+    let lives = lives(code, types.len(), &flow).into_iter();
+    let (mut vectors, mut wholes): (Vec<Life>, Vec<Life>) = lives.partition(is_float);
     let mut of = vec![None; types.len()];
-    let mut active: Vec<Interval> = vec![];
-    let is_float = |v: Value| types[v.index()].register.is_float();
-    for interval in intervals {
-        active.retain(|a| a.to >= interval.from);
-        let float = is_float(interval.value);
-        let taken = |r: u8| {
-            active.iter().any(|a| {
-                of[a.value.index()] == Some(Home::Register(r)) && is_float(a.value) == float
-            })
-        };
-        let free = match float {
-            true => Some((0..floats).find(|r| !taken(*r))?),
-            false => WHOLE.into_iter().find(|r| !taken(*r)),
-        };
-        if let Some(register) = free {
-            of[interval.value.index()] = Some(Home::Register(register));
-            active.push(interval);
-            continue;
-        }
-        let wholes = active.iter_mut().filter(|a| !is_float(a.value));
-        let least = wholes.min_by(|a, b| a.weight.total_cmp(&b.weight))?;
-        if least.weight < interval.weight {
-            of[interval.value.index()] = of[least.value.index()].replace(Home::Memory);
-            *least = interval;
-        } else {
-            of[interval.value.index()] = Some(Home::Memory);
-        }
+    // In this order no more registers are needed than values live at once, ranges taken as a whole.
+    vectors.sort_by_key(Life::begin);
+    let mut taken: Vec<Taken> = (0..floats).map(|_| Taken::none(code)).collect();
+    for life in vectors {
+        let register = taken.iter_mut().position(|taken| taken.take(&life))?;
+        of[life.value.index()] = Some(Home::Register(register as u8));
+    }
+    wholes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    let mut taken: Vec<Taken> = WHOLE.iter().map(|_| Taken::none(code)).collect();
+    for life in wholes {
+        let register = taken.iter_mut().position(|taken| taken.take(&life));
+        of[life.value.index()] = Some(register.map_or(Home::Memory, |k| Home::Register(WHOLE[k])));
     }
     Some(Homes { of, inputs: flow.inputs() })
 }
 
-/// The intervals of all values that are used, by their beginnings. Instruction `k` reads at `2 k`
-/// and writes at `2 k + 1`.
-fn intervals(code: &[Inst], count: usize, flow: &Flow, outputs: &[Value]) -> Vec<Interval> {
-    let mut ends: Vec<Option<(usize, usize)>> = vec![None; count];
-    let mut weights = vec![0.0; count];
-    let mut live = |v: Value, at: usize| {
-        let end = &mut ends[v.index()];
-        let (from, to) = end.unwrap_or((at, at));
-        *end = Some((from.min(at), to.max(at)));
-    };
+impl Taken {
+    fn none(code: &[Inst]) -> Taken {
+        Taken(vec![0; (2 * code.len()).div_ceil(64)])
+    }
+
+    /// Takes the register for a value, if nothing else has it while the value lives.
+    fn take(&mut self, life: &Life) -> bool {
+        let is_free = life
+            .ranges
+            .iter()
+            .all(|range| masks(*range).all(|(word, mask)| self.0[word] & mask == 0));
+        if is_free {
+            let masks = life.ranges.iter().flat_map(|range| masks(*range));
+            masks.for_each(|(word, mask)| self.0[word] |= mask);
+        }
+        is_free
+    }
+}
+
+/// The points of a range as bits of words.
+fn masks((from, to): (usize, usize)) -> impl Iterator<Item = (usize, u64)> {
+    (from / 64..to.div_ceil(64)).map(move |word| {
+        let [low, high] = [from, to].map(|at| at.saturating_sub(64 * word).min(64));
+        let below = |n: usize| if n == 64 { u64::MAX } else { (1 << n) - 1 };
+        (word, below(high) & !below(low))
+    })
+}
+
+/// The lives of all values that are used.
+fn lives(code: &[Inst], count: usize, flow: &Flow) -> Vec<Life> {
+    let life = |k| Life { value: Value(k), ranges: vec![], weight: 0.0 };
+    let mut lives: Vec<Life> = (0..count as u32).map(life).collect();
+    let mut ends = vec![None; count];
     for block in &flow.blocks {
-        block.before.each(|v| live(v, 2 * block.from));
-        block.after.each(|v| live(v, 2 * block.to));
-        for (at, inst) in code.iter().enumerate().take(block.to).skip(block.from) {
-            let mut read = None;
-            inst.values(&mut |v, how| {
-                live(v, 2 * at + usize::from(how == Use::Writes));
-                let is_carried = how == Use::Writes && read == Some(v);
-                read = read.or(Some(v));
-                let uses = if is_carried { CARRIED } else { 1.0 };
-                weights[v.index()] += uses * 8f64.powi(flow.depths[at].into());
+        block.after.each(|v| ends[v.index()] = Some(2 * block.to));
+        for at in (block.from..block.to).rev() {
+            code[at].values(&mut |v, how| {
+                if how == Use::Writes {
+                    let end = ends[v.index()].take().unwrap_or(2 * at + 2);
+                    lives[v.index()].ranges.push((2 * at + 1, end));
+                }
             });
-            if let Inst::Load { mem, .. } = inst {
-                weights[mem.base.index()] += ADDRESS * 8f64.powi(flow.depths[at].into());
-            }
+            code[at].values(&mut |v, how| {
+                if how == Use::Reads {
+                    ends[v.index()].get_or_insert(2 * at + 1);
+                }
+            });
+        }
+        block.before.each(|v| {
+            let end = ends[v.index()].take();
+            lives[v.index()].ranges.extend(end.map(|end| (2 * block.from, end)));
+        });
+    }
+    weigh(&mut lives, code, flow);
+    lives.retain(|life| !life.ranges.is_empty());
+    lives
+}
+
+/// What registers for values are worth.
+fn weigh(lives: &mut [Life], code: &[Inst], flow: &Flow) {
+    for (inst, depth) in code.iter().zip(&flow.depths) {
+        let often = 8f64.powi((*depth).into());
+        let mut read = None;
+        inst.values(&mut |v, how| {
+            let is_carried = how == Use::Writes && read == Some(v);
+            read = read.or(Some(v));
+            let uses = match how {
+                Use::Writes if is_carried => CARRIED,
+                Use::Writes => WRITTEN,
+                Use::Reads if inst.target().is_some() => COMPARED,
+                Use::Reads => 1.0,
+            };
+            lives[v.index()].weight += uses * often;
+        });
+        if let Inst::Load { mem, .. } = inst {
+            lives[mem.base.index()].weight += ADDRESS * often;
         }
     }
-    outputs.iter().for_each(|v| live(*v, 2 * code.len()));
-    let all = ends.into_iter().zip(weights).enumerate();
-    let mut all: Vec<Interval> = all
-        .filter_map(|(k, (ends, weight))| {
-            let (from, to) = ends?;
-            // Long ones are in the way of many others.
-            let weight = weight / ((to - from + 1) as f64).sqrt();
-            Some(Interval { value: Value(k as u32), from, to, weight })
-        })
-        .collect();
-    all.sort_by_key(|interval| interval.from);
-    all
+    for life in lives {
+        // Long ones are in the way of many others.
+        let length: usize = life.ranges.iter().map(|(from, to)| to - from).sum();
+        life.weight /= (length as f64).sqrt();
+    }
 }
 
 /// What is live where.
