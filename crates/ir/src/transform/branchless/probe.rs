@@ -24,30 +24,41 @@ use crate::transform::fresh;
 
 /// How many segments are asked at most.
 const ASKED: i64 = 32;
-/// The answer is yes where it is for more than one of so many.
+/// What holds for more than one of so many holds often.
 const ENOUGH: i64 = 4;
+
+/// How many of the segments something has to hold for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::transform) enum Holds {
+    Often,
+    Seldom,
+}
+
+/// The name of a question, where segments begin, and the array that it is about.
+type About = (&'static str, Array, Array);
 
 /// The questions that a pass asks.
 #[derive(Default)]
 pub(in crate::transform) struct Questions {
-    known: Vec<(Array, Array, Var)>,
+    known: Vec<(About, Var)>,
     /// What answers them.
     pub(in crate::transform) stmts: Vec<Stmt>,
 }
 
 impl Questions {
-    /// Whether something holds often of a segment `pos[f]..pos[f + 1]` and the next one, given the
-    /// three bounds; it does not where it is not worth asking. `of` is the array that the question is about.
+    /// Whether something holds often, or seldom, of a segment `pos[f]..pos[f + 1]` and the next one, given the
+    /// three bounds; the answer is no where it is not worth asking.
     pub(in crate::transform) fn ask(
         &mut self,
         function: &mut Function,
-        (name, pos, of): (&str, Array, Array),
+        about: About,
         worth: Expr,
-        holds: impl Fn([Expr; 3]) -> Expr,
+        (wanted, holds): (Holds, impl Fn([Expr; 3]) -> Expr),
     ) -> Expr {
-        if let Some((.., answer)) = self.known.iter().find(|(p, o, _)| (*p, *o) == (pos, of)) {
-            return Expr::Var(*answer);
+        if let Some(answer) = self.answer(about) {
+            return answer;
         }
+        let (name, pos, _) = about;
         let answer = fresh(function, name, Type::BOOL);
         let [counted, asked, iteration, at] =
             ["counted", "asked", "t", "f"].map(|name| fresh(function, name, Type::INDEX));
@@ -57,7 +68,11 @@ impl Questions {
             assign(at, div(mul(Expr::Var(iteration), neighbours.clone()), Expr::Var(asked))),
             when(holds(bounds), vec![assign(counted, add(Expr::Var(counted), int(1)))]),
         ];
-        let enough = lt(Expr::Var(asked), mul(Expr::Var(counted), int(ENOUGH)));
+        let weighed = [Expr::Var(asked), mul(Expr::Var(counted), int(ENOUGH))];
+        let enough = match (wanted, weighed) {
+            (Holds::Often, [asked, counted]) => lt(asked, counted),
+            (Holds::Seldom, [asked, counted]) => binary(BinaryOp::Ge, asked, counted),
+        };
         self.stmts.extend([
             assign(answer, Expr::Const(Scalar::Bool(false))),
             when(
@@ -70,7 +85,28 @@ impl Questions {
                 ],
             ),
         ]);
-        self.known.push((pos, of, answer));
+        self.known.push((about, answer));
         Expr::Var(answer)
+    }
+
+    /// An index that follows from answers.
+    pub(in crate::transform) fn conclude(
+        &mut self,
+        function: &mut Function,
+        about: About,
+        value: Expr,
+    ) -> Expr {
+        if let Some(answer) = self.answer(about) {
+            return answer;
+        }
+        let answer = fresh(function, about.0, Type::INDEX);
+        self.stmts.push(assign(answer, value));
+        self.known.push((about, answer));
+        Expr::Var(answer)
+    }
+
+    fn answer(&self, about: About) -> Option<Expr> {
+        let known = self.known.iter().find(|(known, _)| *known == about);
+        known.map(|(_, answer)| Expr::Var(*answer))
     }
 }

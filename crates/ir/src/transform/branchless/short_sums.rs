@@ -1,7 +1,9 @@
 //! Sums over a few entries, with unpredictable trip counts, are branchless.
 //!
 //! ```text
-//! if few && hi - lo < 8 && lo + 3 < len(A) {
+//! few_before = select(!even && len(A) < len(pos) * 4, len(A) - 3, 0)
+//! ..
+//! if hi - lo >= 8 { .. } else if lo < few_before {
 //!   if lo < hi {
 //!     j_2 = crd[lo]; j_3 = crd[lo + 1]; ..
 //!     s = fma(A[lo], x[j_2], s)
@@ -16,28 +18,43 @@
 //! does not expect it, which costs as much as several entries: the fibers of a sparse 3-tensor times a vector are
 //! summed in half the time. What is read beyond a segment belongs to the next ones. The order of additions is that of the loop.
 
-use crate::algebra::BinaryOp;
+use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::Array;
 use crate::ir::build::{add, all, assign, binary, for_loop, int, load, lt, mul, sub, when};
 use crate::ir::flow::{mentions, replace};
 use crate::ir::{ArrayRole, Expr, Function, Stmt};
-use crate::transform::branchless::probe::Questions;
-use crate::transform::vector::split_accumulators::{SHORT, Sum};
+use crate::transform::branchless::probe::{Holds, Questions};
+use crate::transform::vector::split_accumulators::{Left, Segments, Sum};
 
+/// Segments of more entries on average are long, however unpredictable their ends are.
+const MANY: i64 = 16;
 /// Entries that are taken without a branch; segments have fewer on average.
 const ENTRIES: i64 = 4;
 
-/// A sum over a segment of a stream, or another.
+fn not(e: Expr) -> Expr {
+    Expr::Unary(UnaryOp::Not, Box::new(e))
+}
+
+/// A sum over a segment of a stream, or another: `even` tells whether neighbours are of one length.
 pub(in crate::transform) fn summed(
     function: &mut Function,
     questions: &mut Questions,
     sum: Sum,
 ) -> Vec<Stmt> {
     let Some((pos, values)) = stream(function, &sum) else { return sum.over_scalars(function) };
-    let is_short = lt(Expr::Len(values), mul(Expr::Len(pos), int(ENTRIES)));
-    let few = questions.ask(function, ("few", pos, values), is_short, |[first, second, end]| {
+    let fewer = |than: i64| lt(Expr::Len(values), mul(Expr::Len(pos), int(than)));
+    let differ = |[first, second, end]: [Expr; 3]| {
         binary(BinaryOp::Ne, sub(end, second.clone()), sub(second, first))
-    });
+    };
+    let even = questions.ask(function, ("even", pos, values), fewer(MANY), (Holds::Seldom, differ));
+    let is_few = all([not(even.clone()), fewer(ENTRIES)]);
+    // From the last entries on nothing follows that may be read as well.
+    let before = Expr::Select(
+        Box::new(is_few),
+        Box::new(sub(Expr::Len(values), int(ENTRIES - 1))),
+        Box::new(int(0)),
+    );
+    let before = questions.conclude(function, ("few_before", pos, values), before);
     let (begin, end, bounds) = sum.bounds(function);
     let (lo, hi) = (Expr::Var(begin), Expr::Var(end));
     let mut entries = vec![];
@@ -54,11 +71,9 @@ pub(in crate::transform) fn summed(
     let entries = entries.into_iter().map(from_here).collect();
     let first = when(lt(lo.clone(), hi.clone()), entries);
     let rest = for_loop(sum.var, add(lo.clone(), int(ENTRIES)), hi.clone(), sum.body.clone());
-    let is_short = lt(sub(hi.clone(), lo.clone()), int(SHORT));
-    let others_follow = lt(add(lo.clone(), int(ENTRIES - 1)), Expr::Len(values));
-    let is_one = all([few, is_short, others_follow]);
-    let otherwise = Sum { lo, hi, ..sum }.over_scalars(function);
-    [bounds, vec![Stmt::If { cond: is_one, then: vec![first, rest], otherwise }]].concat()
+    let few = (lt(lo.clone(), before), vec![first, rest]);
+    let left = Left::Asked(Segments { even, few });
+    [bounds, Sum { lo, hi, left, ..sum }.over_scalars(function)].concat()
 }
 
 /// Where the segments of the stream begin that a sum goes over, and what it reads at positions, if
@@ -192,9 +207,13 @@ mod tests {
         assert_eq!(before.0, after.0);
         assert!(after.1.loads > before.1.loads * 3 / 2, "{before:?} {after:?}");
         // These are even, and those are long; nothing stands for what is left of them.
-        for lengths in [&[2; 100][..], &[1, 11].repeat(50)] {
+        for lengths in [&[2; 100][..], &[1, 27].repeat(50), &[9; 100]] {
             let [before, after] = summed(lengths);
             assert!(after.1.loads <= before.1.loads + 32 * 4, "{before:?} {after:?}");
         }
+        // Of long ones that are uneven the last entry is read again where no more are left.
+        let [before, after] = summed(&[9, 11].repeat(50));
+        assert_eq!(before.0, after.0);
+        assert!(after.1.loads > before.1.loads + 200, "{before:?} {after:?}");
     }
 }

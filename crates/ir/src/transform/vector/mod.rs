@@ -1,6 +1,7 @@
 //! Passes that run several iterations at once: SIMD, register tiles, unrolling.
 
 pub(super) mod batch_functions;
+mod common_factors;
 pub(super) mod privatize_sums;
 pub(super) mod register_tile;
 mod slice;

@@ -25,7 +25,8 @@
 //! ```
 //!
 //! In a short sum, joining several accumulators takes longer than one waits. How many entries are left of a long one is
-//! unpredictable: branchless, which takes 0.9 of the time. Processors with vectors of 256 bits hold the four
+//! unpredictable: branchless, which takes 0.9 of the time; where segments are as long as their neighbours, a loop takes
+//! 0.7 of that. Processors with vectors of 256 bits hold the four
 //! accumulators in one, `fma(A[p; 4], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions.
 //! Where all operands are contiguous, the accumulators are vectors of 512 bits, but on a GPU; also where some are
 //! scattered, if a schedule asks for lanes. The split is the same for every processor, so that all of them compute
@@ -40,6 +41,7 @@ use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::affine::{Scattered, exchange, inlined, most_iterations, shifted, widened};
 use crate::transform::branchless::probe::Questions;
 use crate::transform::branchless::short_sums;
+use crate::transform::vector::common_factors::with_terms;
 use crate::transform::vector::vectorize::lanes_within;
 use crate::transform::{Target, for_each, fresh, rewrite};
 use std::collections::BTreeMap;
@@ -47,7 +49,7 @@ use std::collections::BTreeMap;
 /// Accumulators of a sum over scattered operands.
 const WAYS: i64 = 4;
 /// Shorter sums over scattered operands have one accumulator.
-pub(in crate::transform) const SHORT: i64 = 8;
+const SHORT: i64 = 8;
 /// Vector accumulators of a sum over contiguous operands, and the bytes of each.
 const VECTORS: i64 = 2;
 const VECTOR_BYTES: i64 = 64;
@@ -84,12 +86,23 @@ pub(in crate::transform) struct Sum {
 }
 
 /// How what is left of a sum over several accumulators is added.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub(in crate::transform) enum Left {
     /// By a loop.
     Loop,
     /// Branchless, if a value more takes no longer than a branch that is not predicted.
     Selects,
+    /// By what is known of segments when the function runs.
+    Asked(Segments),
+}
+
+/// How the segments of a stream are summed up.
+#[derive(Clone, PartialEq)]
+pub(in crate::transform) struct Segments {
+    /// Most are as long as their neighbours, so that branches are predicted.
+    pub(in crate::transform) even: Expr,
+    /// Where this holds, a short segment is summed up like this.
+    pub(in crate::transform) few: (Expr, Vec<Stmt>),
 }
 
 /// How the accumulators of a sum over scattered operands are held.
@@ -210,26 +223,6 @@ fn widened_sum(
 }
 
 impl Sum {
-    /// What every term is multiplied by, if there is something, and the value without it.
-    fn apart(&self) -> (Option<Expr>, Expr) {
-        let Expr::Fma(a, b, total) = &self.value else { return (None, self.value.clone()) };
-        let mut all = vec![];
-        factors(a, &mut all);
-        factors(b, &mut all);
-        let (vary, fixed): (Vec<Expr>, Vec<Expr>) =
-            all.into_iter().partition(|factor| mentions(factor, self.var));
-        let product = |list: &[Expr]| list.iter().cloned().reduce(mul);
-        let value = match vary.split_last() {
-            None => return (None, self.value.clone()),
-            Some((one, [])) => add((**total).clone(), one.clone()),
-            Some((last, others)) => {
-                let others = Box::new(product(others).unwrap_or_else(|| int(1)));
-                Expr::Fma(others, Box::new(last.clone()), total.clone())
-            }
-        };
-        (product(&fixed), value)
-    }
-
     fn over_vectors(
         self,
         function: &mut Function,
@@ -376,7 +369,7 @@ impl Sum {
         let mid = fresh(function, &format!("{name}_mid"), Type::INDEX);
         let stride = ways * lanes;
         let count = binary(BinaryOp::Sub, Expr::Var(end), Expr::Var(begin));
-        let whole = mul(binary(BinaryOp::Div, count.clone(), int(stride)), int(stride));
+        let whole = mul(binary(BinaryOp::Div, count, int(stride)), int(stride));
         let mut stmts = vec![assign(mid, add(Expr::Var(begin), whole))];
         stmts.extend(parts.iter().map(|&part| assign(part, start.clone())));
         let mut names = vec![];
@@ -392,19 +385,41 @@ impl Sum {
         stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
         let joined = halves_combined(self.op, parts);
         let joined = if ty.lanes > 1 { Expr::Reduce(self.op, Box::new(joined)) } else { joined };
-        let may_be_short = self.may_be_short();
-        let are_some = (lanes > 1 && !may_be_short).then(|| lt(Expr::Var(begin), Expr::Var(mid)));
+        let are_some =
+            (lanes > 1 && !self.may_be_short()).then(|| lt(Expr::Var(begin), Expr::Var(mid)));
         let total = with_terms((self.op, Expr::Var(self.total)), factor, joined, are_some);
         stmts.push(assign(self.total, total));
-        let are_chosen = lanes == 1 && self.left == Left::Selects && self.is_cheap();
-        if are_chosen {
-            stmts.extend(self.left(function, (mid, end), ways));
-        }
+        let ended = self.ended(function, (begin, mid, end), (stmts, one_by_one), (ways, lanes));
+        [bounds, ended].concat()
+    }
+
+    /// A long sum from `begin` to `mid`, what is left of it up to `end`, and what is done with a short one instead.
+    fn ended(
+        self,
+        function: &mut Function,
+        (begin, mid, end): (Var, Var, Var),
+        (mut stmts, one_by_one): (Vec<Stmt>, Vec<Stmt>),
+        (ways, lanes): (i64, i64),
+    ) -> Vec<Stmt> {
+        let count = binary(BinaryOp::Sub, Expr::Var(end), Expr::Var(begin));
+        let may_be_short = self.may_be_short();
         let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
+        let are_chosen = lanes == 1 && self.left != Left::Loop && self.is_cheap();
+        let chosen = if are_chosen { self.left(function, (mid, end), ways) } else { vec![] };
         let mut rest = vec![Stmt::For { var: self.var, lo, hi, step: 1, body: self.body }];
+        let asked = match self.left {
+            Left::Asked(Segments { even, few }) if are_chosen => {
+                stmts.push(Stmt::If { cond: even, then: rest.clone(), otherwise: chosen });
+                Some(few)
+            }
+            _ => {
+                stmts.extend(chosen);
+                None
+            }
+        };
         if lanes > 1 && may_be_short {
             // What is too short for vectors is not to wait for their lanes.
-            let cond = binary(BinaryOp::Ge, count, int(stride));
+            let cond = binary(BinaryOp::Ge, count, int(ways * lanes));
             let otherwise = vec![assign(mid, Expr::Var(begin))];
             stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
         } else if lanes == 1 {
@@ -413,26 +428,13 @@ impl Sum {
             if are_chosen {
                 otherwise.append(&mut rest);
             }
+            if let Some((cond, then)) = asked {
+                otherwise = vec![Stmt::If { cond, then, otherwise }];
+            }
             let is_long = binary(BinaryOp::Ge, count, int(SHORT));
             stmts = vec![Stmt::If { cond: is_long, then: stmts, otherwise }];
         }
-        [bounds, stmts, rest].concat()
-    }
-}
-
-/// A total with the sum of terms, times what they have in common, or with the least or the largest of them; without
-/// terms, if there may be none, it stays as it is, whatever they would be multiplied by.
-fn with_terms(
-    (op, total): (BinaryOp, Expr),
-    factor: Option<Expr>,
-    terms: Expr,
-    are_some: Option<Expr>,
-) -> Expr {
-    let Some(factor) = factor else { return binary(op, total, terms) };
-    let scaled = Expr::Fma(Box::new(factor), Box::new(terms), Box::new(total.clone()));
-    match are_some {
-        Some(are_some) => Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total)),
-        None => scaled,
+        [stmts, rest].concat()
     }
 }
 
@@ -452,17 +454,6 @@ fn stays(function: &Function, e: &Expr) -> bool {
 
 fn splat(e: Expr, lanes: u16) -> Expr {
     Expr::Splat(Box::new(e), lanes)
-}
-
-/// The factors of a product.
-fn factors(e: &Expr, found: &mut Vec<Expr>) {
-    match e {
-        Expr::Binary(BinaryOp::Mul, a, b) => {
-            factors(a, found);
-            factors(b, found);
-        }
-        e => found.push(e.clone()),
-    }
 }
 
 /// Variables combined, halves first.

@@ -5,6 +5,7 @@ use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::Array;
 use crate::ir::build::{add, binary, div, int, load, lt, sub, when};
 use crate::ir::{Expr, Stmt};
+use crate::transform::branchless::probe::Holds;
 
 /// How many coordinates ahead rows are asked for.
 const AHEAD: i64 = 16;
@@ -63,7 +64,7 @@ impl Streams<'_> {
             let (one, next) = (middle(first, second.clone()), middle(second, end));
             lt(int(FAR), Expr::Unary(UnaryOp::Abs, Box::new(sub(next, one))))
         };
-        Some(self.questions.ask(self.function, about, are_any, apart))
+        Some(self.questions.ask(self.function, about, are_any, (Holds::Often, apart)))
     }
 
     /// Hints for what a tile takes of rows in later steps of the stream.

@@ -1,0 +1,60 @@
+//! What all terms of a sum are multiplied by, the sum of several accumulators is.
+//!
+//! ```text
+//! s = fma(c * A[p], x[p], s)      s0 = fma(A[p; 8], x[p; 8], s0) ..      s = fma(c, sum(s0), s)
+//! ```
+
+use crate::algebra::BinaryOp;
+use crate::ir::Expr;
+use crate::ir::build::{add, binary, int, mul};
+use crate::ir::flow::mentions;
+use crate::transform::vector::split_accumulators::Sum;
+
+impl Sum {
+    /// What every term is multiplied by, if there is something, and the value without it.
+    pub(super) fn apart(&self) -> (Option<Expr>, Expr) {
+        let Expr::Fma(a, b, total) = &self.value else { return (None, self.value.clone()) };
+        let mut all = vec![];
+        factors(a, &mut all);
+        factors(b, &mut all);
+        let (vary, fixed): (Vec<Expr>, Vec<Expr>) =
+            all.into_iter().partition(|factor| mentions(factor, self.var));
+        let product = |list: &[Expr]| list.iter().cloned().reduce(mul);
+        let value = match vary.split_last() {
+            None => return (None, self.value.clone()),
+            Some((one, [])) => add((**total).clone(), one.clone()),
+            Some((last, others)) => {
+                let others = Box::new(product(others).unwrap_or_else(|| int(1)));
+                Expr::Fma(others, Box::new(last.clone()), total.clone())
+            }
+        };
+        (product(&fixed), value)
+    }
+}
+
+/// A total with the sum of terms, times what they have in common, or with the least or the largest of them; without
+/// terms, if there may be none, it stays as it is, whatever they would be multiplied by.
+pub(super) fn with_terms(
+    (op, total): (BinaryOp, Expr),
+    factor: Option<Expr>,
+    terms: Expr,
+    are_some: Option<Expr>,
+) -> Expr {
+    let Some(factor) = factor else { return binary(op, total, terms) };
+    let scaled = Expr::Fma(Box::new(factor), Box::new(terms), Box::new(total.clone()));
+    match are_some {
+        Some(are_some) => Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total)),
+        None => scaled,
+    }
+}
+
+/// The factors of a product.
+fn factors(e: &Expr, found: &mut Vec<Expr>) {
+    match e {
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            factors(a, found);
+            factors(b, found);
+        }
+        e => found.push(e.clone()),
+    }
+}
