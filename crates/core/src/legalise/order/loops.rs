@@ -117,13 +117,14 @@ pub(in crate::legalise) fn scatters(cx: &Context<'_>, task: &Task) -> bool {
 }
 
 /// Whether a list has so many entries for each element of the result that a register sums them up, which all come
-/// together.
+/// together, and the loops inside, each over a segment, are long as well.
 fn sums_segments(cx: &Context<'_>, task: &Task) -> bool {
     let sparse = distinct(&task.value).into_iter().find(|a| !cx.is_full(a));
     let Some(levels) = sparse.and_then(|a| cx.positions(&a)) else { return false };
     let outer = levels.iter().take_while(|(_, v, _)| task.vars.contains(v)).count();
     let inside = levels[outer..].iter().any(|(_, v, _)| task.vars.contains(v));
-    let cells: f64 = levels[..outer].iter().map(|(_, v, _)| cx.dimension_of(*v)).product();
+    let above = &levels[..levels.len().saturating_sub(1)];
+    let cells: f64 = above.iter().map(|(_, v, _)| cx.dimension_of(*v)).product();
     let entries = levels.last().map_or(0.0, |(.., positions)| *positions);
     outer > 0 && !inside && entries >= LONG_SEGMENT * cells
 }
