@@ -99,6 +99,10 @@ mod tasks;
 mod tensor;
 mod threads;
 
+/// Arrays that are made here are as large as operands, which NumPy has on huge pages, too.
+#[global_allocator]
+static ALLOCATOR: tamis::HugePages = tamis::HugePages;
+
 #[pyo3::pymodule]
 mod _native {
     use pyo3::prelude::*;
