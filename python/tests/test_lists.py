@@ -163,3 +163,40 @@ def test_diagonals(format, fill, shape, seed):
         same(found.diagonal(offset, 1, 0), made.diagonal(offset, 1, 0))
         same(found.T.diagonal(offset), made.T.diagonal(offset))
         assert found.trace(offset) == made.trace(offset)
+
+
+TYPES = ["f8", "f4", "c16", "c8", "i8", "i4", "u1", "i1", "?"]
+
+
+@pytest.mark.parametrize("order", ["any", "once", "rows", "columns"])
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("shape", "count"), [((7, 5), 0), ((6, 4), 20), ((3, 90), 200), ((90, 3), 9)])
+def test_lists_become_rows_and_columns_as_of_scipy(shape, count, dtype, order):
+    rng = np.random.default_rng(count)
+    coords = [rng.integers(0, size, count) for size in shape]
+    values = rng.integers(0, 2, count).astype(dtype)
+    if order != "any":
+        _, which = np.unique(coords[0] * shape[1] + coords[1], return_index=True)
+        coords, values = [c[which] for c in coords], values[which]
+    moved = rng.permutation(len(values)) if order in ("any", "once") else np.lexsort(coords)
+    if order != "rows":
+        coords, values = [c[moved] for c in coords], values[moved]
+    dense = np.zeros(shape, dtype=object)
+    np.add.at(dense, tuple(coords), values)
+    for width in (np.int32, np.int64):
+        listed = sp.coo_array((values.copy(), tuple(c.astype(width) for c in coords)), shape=shape)
+        lent = tamis.asarray(listed)
+        for tensor in (lent, lent.copy(), lent.T.copy().T):
+            for name in ("csr", "csc"):
+                made = tensor.asformat(name)
+                made.copy().validate()
+                assert made.format == name
+                assert (made.to_numpy() == dense.astype(dtype)).all()
+            assert (np.diagonal(tensor, -1).to_numpy() == np.diagonal(dense, -1).astype(dtype)).all()
+            turned = dense.astype(dtype).reshape(shape[::-1])
+            assert (tensor.reshape(shape[::-1]).to_numpy() == turned).all()
+        # What is lent is copied.
+        before = lent.asformat("csr")
+        expected = before.to_numpy()
+        listed.data[:] = 0
+        assert (before.to_numpy() == expected).all()

@@ -8,6 +8,7 @@
 
 use crate::array::known_format;
 use crate::axes::numbers_of;
+use crate::compressed;
 use crate::listed;
 use crate::memory::buffer;
 use crate::select::positions;
@@ -27,6 +28,9 @@ use tamis::{
 pub(crate) fn converted(tensor: &Tensor, storage: &Storage) -> Result<Tensor, Diagnostic> {
     if tensor.storage() == storage {
         return Ok(tensor.clone());
+    }
+    if let Some(made) = compressed::of_list(tensor, storage) {
+        return made;
     }
     if !tensor.storage().format.is_full() || storage.format.is_full() {
         return on_threads(usize::MAX, || tensor.to_format(storage));

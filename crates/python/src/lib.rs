@@ -21,6 +21,7 @@
 //! | `array` `sparse` `scalar` `operand` | arrays of NumPy, of SciPy, numbers, and anything else as operands |
 //! | `result` | tensors as arrays of NumPy and SciPy |
 //! | `convert` | other formats and other shapes |
+//! | `compressed` | lists of coordinates as compressed rows or columns |
 //! | `select` `listed` `lookup` | what keys select, by the arrays of a tensor: of rows, of lists; where coordinates are in a key |
 //! | `lines` | whole lines of compressed rows, by a list of their segments |
 //! | `across` | some entries of all lines of compressed rows |
@@ -72,6 +73,7 @@ mod across;
 mod array;
 mod axes;
 mod borrowing;
+mod compressed;
 mod convert;
 mod counted;
 mod effort;
