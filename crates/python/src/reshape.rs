@@ -9,6 +9,7 @@ use crate::array::known_format;
 use crate::axes::is_in_rows;
 use crate::convert::own;
 use crate::failure::{detached, raised};
+use crate::foreign::is_foreign;
 use crate::select::mode;
 use crate::tensor::{Tensor, valid};
 use pyo3::prelude::*;
@@ -100,7 +101,11 @@ fn reshaped<I: Index>(
         LevelData::default(),
         LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() },
     ];
-    valid(vec![rows, columns], storage, levels, own(tensor.vals())?)
+    let vals = match is_foreign(tensor.vals()) {
+        true => own(tensor.vals())?,
+        false => tensor.vals().clone(),
+    };
+    valid(vec![rows, columns], storage, levels, vals)
 }
 
 /// Calls `f` with the number of each position of a level, below those of the level above.
@@ -108,23 +113,32 @@ fn children(level: &LevelData, size: u64, above: &[u64], f: &mut impl FnMut(u64)
     let (Some(pos), Some(crd)) = (&level.pos, &level.crd) else {
         return above.iter().for_each(|place| (0..size).for_each(|c| f(place * size + c)));
     };
+    let (narrow, wide) = (pos.as_slice::<i32>(), pos.as_slice::<i64>());
     match (crd.as_slice::<i32>(), crd.as_slice::<i64>()) {
-        (Some(crd), _) => listed(pos, crd, size, above, f),
-        (_, Some(crd)) => listed(pos, crd, size, above, f),
+        (Some(crd), _) => match (narrow, wide) {
+            (Some(pos), _) => listed(pos, crd, size, above, f),
+            (_, Some(pos)) => listed(pos, crd, size, above, f),
+            _ => {}
+        },
+        (_, Some(crd)) => match (narrow, wide) {
+            (Some(pos), _) => listed(pos, crd, size, above, f),
+            (_, Some(pos)) => listed(pos, crd, size, above, f),
+            _ => {}
+        },
         _ => {}
     }
 }
 
-fn listed<C: Element + Into<i64>>(
-    pos: &Buffer,
+fn listed<P: Element + Into<i64>, C: Element + Into<i64>>(
+    pos: &[P],
     crd: &[C],
     size: u64,
     above: &[u64],
     f: &mut impl FnMut(u64),
 ) {
-    let mut begin = pos.index(0) as usize;
-    for (p, place) in above.iter().enumerate() {
-        let end = pos.index(p + 1) as usize;
+    let mut begin = pos[0].into() as usize;
+    for (place, &end) in above.iter().zip(&pos[1..]) {
+        let end = end.into() as usize;
         for &c in &crd[begin..end] {
             f(place * size + c.into() as u64);
         }
