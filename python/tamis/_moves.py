@@ -234,6 +234,8 @@ def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
         made = asarray(x).of_diagonal(-shift if rows else shift)
         if made is not None:
             return Tensor(made)
+        if rows == 0 and asarray(x).format in ("coo", "coo(nonordered,nonunique)"):
+            return _of_listed_diagonal(asarray(x), shift)
     length = max(min(x.shape[rows] + min(offset, 0), x.shape[columns] - max(offset, 0)), 0)
     rest = [k for k in range(x.ndim) if k not in (rows, columns)]
 
@@ -243,6 +245,15 @@ def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
         return [*(coords[k][on] for k in rest), places], on
 
     return moved(x, [*(x.shape[k] for k in rest), length], move)
+
+
+def _of_listed_diagonal(x: Tensor, offset: int) -> Tensor:
+    """The elements of a diagonal of a list of coordinates, of which few others are put in order."""
+    rows, columns = (level["crd"] for level in x.levels)
+    on = np.flatnonzero(columns - rows == offset)
+    length = max(min(x.shape[0] + min(offset, 0), x.shape[1] - max(offset, 0)), 0)
+    places = np.minimum(rows[on], columns[on])
+    return _of_entries((length,), [places], x.values[on], x.fill_value)
 
 
 def triangle(x: Any, keeps: Callable[[Any, Any], Any]) -> Tensor:
