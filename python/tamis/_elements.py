@@ -67,7 +67,9 @@ def computed(name: str, *operands: Any) -> Any:
         shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
         return _nothing(shape, result_type(name, parts), 0)
     numbers = _numbers(parts)
-    given = [whole if x is part else x for x, part, whole in zip(numbers, parts, operands)]
+    # Kernels read dense tensors as they are; of lists of duplicates they take longer than a copy in order does.
+    is_own = [x is part and not isinstance(x, Tensor) for x, part in zip(numbers, parts)]
+    given = [whole if own else x for x, own, whole in zip(numbers, is_own, operands)]
     tensors = [x for x in numbers if isinstance(x, Tensor)]
     is_alone = len(tensors) == 1 and not any(_is_array(x) for x in numbers)
     is_quotient = name == "divide" and _is_array(numbers[1])
