@@ -248,7 +248,7 @@ def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
 
 
 def _of_listed_diagonal(x: Tensor, offset: int) -> Tensor:
-    """The elements of a diagonal of a list of coordinates, of which few others are put in order."""
+    """The elements of a diagonal of a list of coordinates, of which no other element is sorted."""
     rows, columns = (level["crd"] for level in x.levels)
     on = np.flatnonzero(columns - rows == offset)
     length = max(min(x.shape[0] + min(offset, 0), x.shape[1] - max(offset, 0)), 0)

@@ -104,7 +104,7 @@ fn counts<C: Index>(line: &[C], lines: usize) -> Option<Vec<u32>> {
     Some(ends)
 }
 
-/// The same of a list in order, by a search for each line.
+/// Where lines end in a list that is sorted, by a search for each.
 fn searched<C: Index>(line: &[C], lines: usize) -> Vec<u32> {
     let mut end = 0;
     let ends = (0..lines).map(|k| {
