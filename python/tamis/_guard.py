@@ -5,6 +5,7 @@ T.item("a")   error[type-mismatch]: Tensor.item does not take ('a')
 
 from __future__ import annotations
 
+import re
 import reprlib
 import sys
 from collections.abc import Callable
@@ -94,7 +95,8 @@ def refusal(name: str, error: Exception, arguments: Any, options: Any) -> TamisE
         if isinstance(error, MemoryError):
             way_out = "use a smaller array, or parts of it"
     elif _is_of_signature(error):
-        reason = str(error)
+        # Users know no classes that tensors are made of.
+        reason = re.sub(r"^[\w.<>]+\(\)", lambda _: f"{name}()", str(error))
     return made(code, f"error[{code}]: {reason}\n  = help: {way_out}")
 
 
