@@ -533,9 +533,13 @@ __all__.append("linalg")
 def __getattr__(name: str) -> Any:
     if name == "linalg":
         return import_module("tamis._linalg_of_standard")
+    # Beside the standard: xarray asks for these.
     if name == "einsum":
-        # Beside the standard: xarray asks for it.
         return import_module("tamis._einsum").einsum
+    if name == "pad":
+        return import_module("tamis._arranging").pad
+    if name == "transpose":
+        return np.transpose
     raise AttributeError(f"module 'tamis.array_api' has no attribute {name!r}")
 
 
