@@ -21,7 +21,7 @@ from ._expressions import axes_of, broadcast_shapes, compute, elementwise
 from ._guard import FOREIGN, refusal
 from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
 from ._moves import diagonal, roll
-from ._operands import plain, refused
+from ._operands import is_by_columns, plain, refused
 from ._operators import no_out
 from ._searching import counted
 from ._tensor import Tensor, asarray
@@ -165,6 +165,12 @@ def _where(condition: Any, *choices: Any) -> Any:
 
 def _einsum(*operands: Any, out: None = None, optimize: Any = False, **options: Any) -> Any:
     return einsum(*operands, **options)
+
+
+def _reshape(a: Any, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Any:
+    if is_by_columns(order):
+        return asarray(a).reshape(shape, order=order, copy=copy)
+    return xp.reshape(a, shape, copy=copy)
 
 
 def _squeeze(a: Any, axis: Any = None) -> Any:
@@ -343,7 +349,35 @@ def _full_like(
     subok: Any = True,
     shape: Any = None,
 ) -> Any:
-    return array_api._filled(a.shape if shape is None else shape, fill_value, dtype or a.dtype, None)
+    return _full(a.shape if shape is None else shape, fill_value, dtype or a.dtype, order)
+
+
+def _full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
+) -> Any:
+    is_by_columns(order, "CFAK")
+    return array_api._filled(shape, fill_value, dtype or np.asarray(fill_value).dtype, None)
+
+
+def _array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = "K",
+    subok: Any = False,
+    ndmin: int = 0,
+) -> Any:
+    """What ``numpy.array(x, like=tensor)`` asks for."""
+    is_by_columns(order, "CFAK")
+    made = asarray(_known("a", object), dtype=dtype, copy=copy)
+    return made.reshape((1,) * max(ndmin - made.ndim, 0) + made.shape)
+
+
+def _asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None
+) -> Any:
+    return _array(a, dtype, copy=copy, order=order)
 
 
 def _isin(
@@ -376,10 +410,14 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.any: _method(np.any, "any"),
     np.angle: lambda z, deg=False: apply(lambda v: np.angle(v, deg), z),
     np.append: _append,
+    np.arange: lambda *ends, **options: asarray(np.arange(*ends, **options)),
     np.argmax: _place(xp.argmax),
     np.argmin: _place(xp.argmin),
     np.argsort: _cumulative.argsort,
     np.around: _round,
+    np.asarray: _asarray,
+    np.asanyarray: _asarray,
+    np.array: _array,
     np.array_equal: _array_equal,
     np.array_equiv: _array_equiv,
     np.atleast_1d: _at_least(1),
@@ -394,7 +432,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.column_stack: _column_stack,
     np.compress: _compress,
     np.concatenate: _joined(xp.concat),
-    np.copy: lambda a: a.copy(),
+    np.copy: lambda a, order="K", subok=False: a.copy(order),
     np.corrcoef: _statistics.corrcoef,
     np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
         a, axis=axis, keepdims=keepdims
@@ -411,15 +449,21 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.dot: dot,
     np.einsum: _einsum,
     np.einsum_path: _einsum_path,
+    np.empty: lambda shape, dtype=float, order="C": _full(shape, 0, dtype, order),
     np.empty_like: _like(0),
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
     np.meshgrid: lambda *xi, indexing="xy": tuple(xp.meshgrid(*xi, indexing=indexing)),
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
     np.fliplr: lambda m: xp.flip(m, axis=1),
     np.flipud: lambda m: xp.flip(m, axis=0),
+    np.eye: lambda N, M=None, k=0, dtype=float, order="C", *, device=None: xp.eye(
+        N, M, k=k, dtype=np.dtype(dtype)
+    ),
+    np.full: _full,
     np.full_like: _full_like,
     np.histogram: _statistics.histogram,
     np.histogram_bin_edges: _statistics.histogram_bin_edges,
+    np.identity: lambda n, dtype=float: xp.eye(n, dtype=np.dtype(dtype)),
     np.imag: lambda val: apply(np.imag, val),
     np.inner: inner,
     np.insert: _arranging.insert,
@@ -455,6 +499,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.nanstd: _quantiles.nanstd,
     np.nansum: _missing.nansum,
     np.nanvar: _quantiles.nanvar,
+    np.ones: lambda shape, dtype=None, order="C", *, device=None: _full(
+        shape, 1, dtype or float, order
+    ),
     np.ones_like: _like(1),
     np.outer: outer,
     np.pad: _arranging.pad,
@@ -462,10 +509,10 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.prod: _method(np.prod, "prod"),
     np.ptp: _extent,
     np.quantile: _quantiles.quantile,
-    np.ravel: lambda a: a.reshape(-1),
+    np.ravel: lambda a, order="C": a.ravel(order),
     np.real: lambda val: apply(np.real, val),
     np.repeat: lambda a, repeats, axis=None: xp.repeat(a, repeats, axis=axis),
-    np.reshape: lambda a, shape: xp.reshape(a, shape),
+    np.reshape: _reshape,
     np.result_type: xp.result_type,
     np.roll: lambda a, shift, axis=None: roll(a, shift, axis),
     np.rot90: _arranging.rot90,
@@ -492,6 +539,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.var: _spread(xp.var),
     np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),
     np.where: _where,
+    np.zeros: lambda shape, dtype=float, order="C": _full(shape, 0, dtype, order),
     np.zeros_like: _like(0),
 }
 if hasattr(np, "astype"):

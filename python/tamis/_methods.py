@@ -10,6 +10,7 @@ import numpy as np
 
 from ._errors import TamisIndexError, TamisTypeError, TamisValueError
 from ._guard import guard
+from ._operands import is_by_columns
 
 #: Typed for arrays, but tensors come back.
 numpy: Any = np
@@ -77,15 +78,17 @@ class Methods:
         """The elements, those below ``min`` or above ``max`` replaced by these."""
         return numpy.clip(self, min, max, out=out)
 
-    def conj(self) -> Any:
+    def conj(self, copy: bool = False) -> Any:
         """The complex conjugates."""
-        return self.conjugate()
+        return self.conjugate(copy)
 
-    def conjugate(self) -> Any:
-        """The complex conjugates."""
+    def conjugate(self, copy: bool = False) -> Any:
+        """The complex conjugates; ``copy`` is SciPy's."""
         # As NumPy has it: the method gives truth values back, where the function makes numbers.
         made: Any = self
-        return numpy.conjugate(self) if made.dtype.kind == "c" else self
+        if made.dtype.kind == "c":
+            return numpy.conjugate(self)
+        return made.copy() if copy else made
 
     def cumprod(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
         """The products of the elements up to each, along an axis, or of all."""
@@ -147,7 +150,8 @@ class Methods:
 
     def ravel(self, order: str = "C") -> Any:
         """All elements along one axis, in the order of rows, or of columns if ``order`` is F."""
-        return numpy.reshape(_known(self).T if order == "F" else self, -1)
+        by_columns = is_by_columns(order, "CFAK")
+        return numpy.reshape(_known(self).T if by_columns else self, -1)
 
     @property
     def real(self) -> Any:

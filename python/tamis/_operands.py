@@ -304,13 +304,26 @@ def refused(reason: str, way_out: str) -> TamisTypeError:
     return TamisTypeError("type-mismatch", f"error[type-mismatch]: {reason}\n  = help: {way_out}")
 
 
+def is_by_columns(order: Any, known: str = "CFA") -> bool:
+    """Whether elements are in the order of columns, by NumPy's words for orders, of which none is that of rows."""
+    name = "C" if order is None else order
+    if not isinstance(name, str):
+        raise refused(f"the order is {type(order).__name__}, no text", f"use one of {', '.join(known)}")
+    if len(name) != 1 or name.upper() not in known:
+        text = f"error[invalid-option]: there is no order {order!r} here"
+        raise TamisValueError("invalid-option", f"{text}\n  = help: use one of {', '.join(known)}")
+    return name.upper() == "F"
+
+
 def typed(ufunc: Any, inputs: Any, options: dict[str, Any]) -> Any:
     """The operands of a function of NumPy in the type in which it is asked to compute. How arrays of
     the result would lie in memory says nothing of tensors, and is taken out of the options."""
-    for name in ("order", "subok"):
-        options.pop(name, None)
+    is_by_columns(options.pop("order", None), "CFAK")
+    options.pop("subok", None)
     casting, dtype = options.pop("casting", "same_kind"), options.pop("dtype", None)
     if dtype is None:
+        if casting != "same_kind":
+            _check_casting(ufunc, inputs, casting)
         return inputs
     dtype = np.dtype(dtype)
     if dtype == bool and f"{'d' * ufunc.nin}->?" in ufunc.types:
@@ -326,3 +339,20 @@ def typed(ufunc: Any, inputs: Any, options: dict[str, Any]) -> Any:
             reason = f"numpy.{ufunc.__name__} does not cast {x.dtype} to {dtype} ({casting})"
             raise refused(reason, "use astype first, or casting='unsafe'")
     return [x.astype(dtype) for x in given]
+
+
+def _check_casting(ufunc: Any, inputs: Any, casting: Any) -> None:
+    """Refuses operands whose types a function of NumPy converts by more than it is allowed to."""
+    weak = (bool, int, float, complex)
+    own = [x if hasattr(x, "dtype") or type(x) in weak else np.asarray(x) for x in inputs]
+    types = [type(x) if type(x) in weak[1:] else np.dtype(getattr(x, "dtype", bool)) for x in own]
+    try:
+        ufunc.resolve_dtypes((*types, *[None] * ufunc.nout), casting=casting)
+    except ValueError as error:
+        text = f"error[invalid-option]: {casting!r} is no way to cast"
+        way_out = "use 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'"
+        raise TamisValueError("invalid-option", f"{text}\n  = help: {way_out}") from error
+    except TypeError as error:
+        shown = ", ".join(str(getattr(x, "dtype", type(x).__name__)) for x in own)
+        reason = f"numpy.{ufunc.__name__} does not compute with {shown} as they are ({casting})"
+        raise refused(reason, "use astype first, or leave out casting") from error

@@ -26,7 +26,7 @@ from ._expressions import (
 )
 from ._formulas import FUNCTIONS
 from ._guard import guard, guarded
-from ._operands import is_sequence, refused
+from ._operands import is_by_columns, is_sequence, refused
 
 #: The reductions that NumPy's functions of two elements make, by name.
 _REDUCED = {
@@ -149,6 +149,8 @@ class Operators:
         if not all(is_operand(x) for x in inputs) or self._is_earlier(*inputs):
             return NotImplemented
         no_out(options.pop("out", None))
+        if isinstance(self, Lazy) and method == "__call__" and options:
+            inputs, options = _in_type(ufunc, inputs, options)
         if method == "reduce" and ufunc.__name__ in _REDUCED:
             return getattr(inputs[0], _REDUCED[ufunc.__name__])(**{"axis": 0, **options})
         if options or method != "__call__":
@@ -315,12 +317,15 @@ class Operators:
         mean = apply(lambda x, n: (x / n).astype(made), total, count)
         return mean if np.ndim(mean) else np.asarray(mean)[()]
 
-    def transpose(self, *axes: Any, copy: bool = False) -> Any:
-        """The axes in another order; reversed if none is given. ``copy`` is SciPy's: tensors never
-        change, so that the same arrays serve."""
-        order: Any = axes
-        if len(axes) == 1 and (axes[0] is None or is_sequence(axes[0])):
-            order = axes[0]
+    def transpose(self, *order: Any, axes: Any = None, copy: bool = False) -> Any:
+        """The axes in another order; reversed if none is given. ``axes`` and ``copy`` are SciPy's:
+        tensors never change, so that the same arrays serve."""
+        if axes is not None:
+            if order:
+                raise refused("the order of axes is given twice", "leave out axes=")
+            order = (axes,)
+        if len(order) == 1 and (order[0] is None or is_sequence(order[0])):
+            order = order[0]
         return self._permuted(order if order is not None and len(order) else None)
 
     @property
@@ -424,6 +429,28 @@ def no_out(out: Any) -> None:
 def _number(x: Any, dtype: np.dtype[Any]) -> Any:
     """A number with which a reduction begins, in the type of the elements, which has to hold it."""
     return np.array(np.asarray(x).item(), dtype)[()]
+
+
+def _in_type(ufunc: Any, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Operands of a function of elements in the type in which it is to compute, and what else is asked for."""
+    rest = {key: x for key, x in options.items() if key not in ("order", "subok", "dtype")}
+    is_by_columns(options.get("order"), "CFAK")
+    dtype = options.get("dtype")
+    if dtype is None:
+        return inputs, rest
+    to = np.dtype(dtype)
+    if f"{to.char * ufunc.nin}->{to.char}" not in ufunc.types:
+        return inputs, {**rest, "dtype": dtype}
+    trees = [leaf(x) for x in inputs]
+    wrong = [x.dtype for x in trees if not np.can_cast(x.dtype, to, "same_kind")]
+    if wrong:
+        reason = f"numpy.{ufunc.__name__} does not cast {wrong[0]} to {to} (same_kind)"
+        raise refused(reason, "use other operands, or leave out dtype")
+    return [x if x.dtype == to else _cast(x, to) for x in trees], rest
+
+
+def _cast(tree: Expression, dtype: np.dtype[Any]) -> Expression:
+    return Expression(tree.shape, dtype, (tree,), step=lambda value: value.astype(dtype))
 
 
 def _typed(x: Any, dtype: np.dtype[Any]) -> Any:

@@ -16,7 +16,7 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, axes_of, compute, compute_kept, order_of, product
 from ._guard import guard, guarded
 from ._methods import Methods
-from ._operands import is_sequence, number_text, refused, sizes_of, type_name, typed
+from ._operands import is_by_columns, is_sequence, number_text, refused, sizes_of, type_name, typed
 from ._operators import Operators, for_scipy, is_operand, kept
 from ._plans import key_of, plan_of
 from ._programs import check_text
@@ -135,9 +135,16 @@ class Tensor(Operators, Methods, _native.Tensor):
         made = Tensor(self.to_format(format))
         return made.copy() if copy else made
 
-    def astype(self, dtype: Any, *, copy: bool = False) -> Tensor:
-        """The same tensor with elements of another type, cut off towards zero as NumPy does."""
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", *, copy: bool = False
+    ) -> Tensor:
+        """The same tensor with elements of another type, cut off towards zero as NumPy does, unless
+        ``casting`` refuses that. ``order`` is NumPy's, and says nothing of formats."""
         name = type_name(dtype)
+        is_by_columns(order, "CFAK")
+        if casting != "unsafe" and name != "bf16" and not np.can_cast(self.dtype, dtype, casting):
+            reason = f"elements of {self.dtype} do not become {name} by {casting!r}"
+            raise refused(reason, 'leave out casting, or use "unsafe"')
         is_half = "{bf16," in self.storage
         if name == ("bf16" if is_half else type_name(self.dtype)):
             return self.copy() if copy else self
@@ -168,8 +175,9 @@ class Tensor(Operators, Methods, _native.Tensor):
         storage = f"{format or self.format}{{{type_name(values.dtype)}, fill: {number_text(fill)}}}"
         return Tensor(_native.Tensor.of_arrays(shape, storage, levels, values, True))
 
-    def copy(self) -> Tensor:
-        """The same tensor in arrays of its own."""
+    def copy(self, order: Any = "C") -> Tensor:
+        """The same tensor in arrays of its own. ``order`` is NumPy's, and says nothing of formats."""
+        is_by_columns(order, "CFAK")
         return Tensor(self.copied())
 
     def __copy__(self) -> Tensor:
@@ -218,14 +226,18 @@ class Tensor(Operators, Methods, _native.Tensor):
         order = None if _native.is_in_rows(self) else ordered(found)
         return tuple(c if order is None else c[order] for c in found)
 
-    def reshape(self, *shape: Any, order: str = "C") -> Tensor:
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
         """The elements in the order of rows, or of columns if ``order`` is F, in axes of other
-        sizes, of which one may be -1."""
+        sizes, of which one may be -1; in arrays of their own if ``copy``."""
         if len(shape) == 1 and is_sequence(shape[0]):
             shape = tuple(shape[0])
-        if order == "F":
+        if is_by_columns(order):
             by_columns: Tensor = self.T.reshape(*shape[::-1]).T
-            return by_columns
+            return by_columns.copy() if copy else by_columns
+        made = self._reshaped(shape)
+        return made.copy() if copy else made
+
+    def _reshaped(self, shape: tuple[Any, ...]) -> Tensor:
         sizes = list(sizes_of(shape))
         if sizes.count(-1) == 1 and -math.prod(sizes):
             sizes[sizes.index(-1)] = self.size // -math.prod(sizes)

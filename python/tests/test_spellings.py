@@ -148,3 +148,99 @@ def test_names_that_tensors_lack_say_what_to_write(t):
         assert not hasattr(t, name)
         with pytest.raises(AttributeError, match=re.escape(way_out)):
             getattr(t, name)
+
+
+def test_orders_are_numpys_words(t):
+    for order in ("C", "F", "A", "f", "c", None):
+        same(np.reshape(t, (1, 9), order=order), np.reshape(DENSE, (1, 9), order=order or "C"))
+        same(np.ravel(t, order or "C"), np.ravel(DENSE, order or "C"))
+        same(t.reshape(9, 1, order=order), DENSE.reshape(9, 1, order=order or "C"))
+    same(t.ravel("K"), DENSE.ravel("K"))
+    same(t.flatten("F"), DENSE.flatten("F"))
+    same(np.copy(t, order="F"), DENSE)
+    wrong = [
+        lambda: t.reshape(9, order="X"),
+        lambda: t.reshape(9, order="K"),
+        lambda: t.ravel("X"),
+        lambda: t.flatten(""),
+        lambda: t.copy("X"),
+        lambda: t.astype(int, order="X"),
+        lambda: np.reshape(t, 9, order="K"),
+        lambda: np.sqrt(t, order="X"),
+        lambda: np.zeros_like(t, order="X"),
+        lambda: np.add(tamis.lazy(t), 1, order="X"),
+    ]
+    for call in wrong:
+        with pytest.raises(ValueError, match="order"):
+            call()
+    with pytest.raises(TypeError, match="order"):
+        t.reshape(9, order=1)
+
+
+def test_copies_and_axes_are_scipys_words(t):
+    same(t.reshape((9, 1), copy=True), DENSE.reshape(9, 1))
+    for made in (t.reshape((3, 3), copy=True), t.conj(copy=True), t.conjugate(copy=True)):
+        same(made, DENSE)
+        assert not np.shares_memory(made.values, t.values)
+    same(t.transpose(axes=(1, 0)), DENSE.T)
+    same(t.transpose(axes=None), DENSE.T)
+    with pytest.raises(TypeError, match="twice"):
+        t.transpose(1, 0, axes=(1, 0))
+
+
+@pytest.mark.parametrize("name", ["transpose", "sum", "conj", "argmax", "tocsr"])
+def test_refusals_name_the_class_that_users_know(t, name):
+    with pytest.raises(TypeError, match=rf"tamis\.Tensor\.{name}\(\) got an unexpected"):
+        getattr(t, name)(word=1)
+
+
+def test_casting_is_asked_for_as_of_arrays(t):
+    whole = t.astype(int)
+    for call in (
+        lambda: np.sqrt(whole, casting="no"),
+        lambda: np.add(t, whole, casting="no"),
+        lambda: np.add(whole, 1.5, casting="equiv"),
+        lambda: t.astype(int, casting="safe"),
+    ):
+        with pytest.raises(TypeError, match="as they are|do not become"):
+            call()
+    with pytest.raises(ValueError, match="cast"):
+        np.sqrt(whole, casting="never")
+    same(np.add(t, whole, casting="safe"), np.add(DENSE, DENSE.astype(int)))
+    same(np.add(t, 1, casting="no"), DENSE + 1)
+    same(t.astype(np.float32, casting="same_kind"), DENSE.astype(np.float32))
+
+
+def test_expressions_are_computed_in_a_type(t):
+    lazy = tamis.lazy(t)
+    same(tamis.compute(np.add(lazy, lazy, dtype=np.float32)), np.add(DENSE, DENSE, dtype="f4"))
+    same(tamis.compute(np.add(lazy, lazy, order="F")), DENSE + DENSE)
+    with pytest.raises(TypeError, match="does not cast"):
+        np.add(lazy, lazy, dtype=int)
+
+
+def test_arrays_are_made_like_tensors(t):
+    known = [
+        (np.zeros, ((2, 3),)),
+        (np.ones, (3,)),
+        (np.full, ((2, 2), 3)),
+        (np.eye, (3,)),
+        (np.identity, (2,)),
+        (np.arange, (2, 8, 2)),
+        (np.asarray, ([[1, 2]],)),
+        (np.array, (DENSE,)),
+    ]
+    for function, arguments in known:
+        made = function(*arguments, like=t)
+        assert isinstance(made, tamis.Tensor)
+        same(made, function(*arguments))
+    assert np.asarray(t, like=t) is t
+
+
+def test_xarray_pads_shifts_and_takes_quantiles(t):
+    xarray = pytest.importorskip("xarray")
+    named, known = (xarray.DataArray(x, dims=("i", "j")) for x in (t, DENSE))
+    same(named.pad(i=1, constant_values=0).data, known.pad(i=1, constant_values=0).data)
+    same(named.shift(i=1, fill_value=0).data, known.shift(i=1, fill_value=0).data)
+    same(named.shift(i=1).data, known.shift(i=1).data)
+    same(named.quantile([0.25, 0.5], "i").data, known.quantile([0.25, 0.5], "i").data)
