@@ -34,7 +34,7 @@ pub(crate) fn of_list(tensor: &Tensor, storage: &Storage) -> Option<Result<Tenso
         let at = known.format.levels().iter().position(|level| level.map == map)?;
         tensor.levels()[at].crd.as_ref()
     };
-    let columns = (column(line.map.clone())?, column(other.map.clone())?);
+    let columns = (column(line.map)?, column(other.map)?);
     let lines = tensor.dims()[mode(line)];
     if columns.0.len() != tensor.vals().len() || columns.1.len() != tensor.vals().len() {
         return None;
@@ -42,8 +42,14 @@ pub(crate) fn of_list(tensor: &Tensor, storage: &Storage) -> Option<Result<Tenso
     if let Err(told) = budget::check("the rows", 8.0 * lines as f64, budget::SMALLER_RESULT) {
         return Some(Err(told));
     }
-    let made = counted::<i32>(columns, tensor.vals(), lines as usize)
-        .or_else(|| counted::<i64>(columns, tensor.vals(), lines as usize))?;
+    let top = &known.format.levels()[0];
+    let is_sorted = top.kind.properties().ordered && !known.format.has_duplicates();
+    if is_sorted && top.map != line.map {
+        // Kernels count such a list on several threads.
+        return None;
+    }
+    let made = counted::<i32>(columns, tensor.vals(), lines as usize, is_sorted)
+        .or_else(|| counted::<i64>(columns, tensor.vals(), lines as usize, is_sorted))?;
     Some(made.and_then(|(ends, crd, vals)| {
         let pos = Some(positions(ends, storage.pos));
         let level = LevelData { pos, crd: Some(crd), ..LevelData::default() };
@@ -62,14 +68,16 @@ pub(crate) fn of_list(tensor: &Tensor, storage: &Storage) -> Option<Result<Tenso
 /// Where lines end, and the coordinates and values in the order of lines.
 type Counted = (Vec<u32>, Buffer, Buffer);
 
-/// The entries of each line in the order of their coordinates; nothing for types that are not known here.
+/// The entries of each line in the order of their coordinates, in which the list is, or may be; nothing for types that
+/// are not known here.
 fn counted<C: Index + Ord>(
     (line, other): (&Buffer, &Buffer),
     vals: &Buffer,
     lines: usize,
+    is_sorted: bool,
 ) -> Option<Result<Counted, Diagnostic>> {
     let (line, crd) = (line.as_slice::<C>()?, other.as_slice::<C>()?);
-    if ascends(line, crd) {
+    if is_sorted || ascends(line, crd) {
         let ends = match line.len() / MANY < lines {
             true => counts(line, lines)?,
             false => searched(line, lines),
@@ -158,6 +166,10 @@ fn scattered<C: Index + Ord, T: Summed>(
     let (mut begin, mut to, mut line) = (0, 0, vec![]);
     for end in next {
         let own = begin..*end as usize;
+        if own.start > own.end {
+            // Somebody wrote the list meanwhile.
+            return Some(None);
+        }
         begin = own.end;
         let is_sorted = crd[own.clone()].is_sorted_by(|a, b| a < b);
         if is_sorted && to == own.start {
