@@ -200,3 +200,12 @@ def test_lists_become_rows_and_columns_as_of_scipy(shape, count, dtype, order):
         expected = before.to_numpy()
         listed.data[:] = 0
         assert (before.to_numpy() == expected).all()
+
+
+@pytest.mark.parametrize("count", [2, 40, 63, 64, 65, 200, 1000])
+def test_lists_in_order_are_known_as_such(count):
+    places = np.arange(count)
+    rows = sp.coo_array((np.ones(count), (places // 100, places % 100)), shape=(10, 100))
+    assert tamis.asarray(rows).format == "coo"
+    columns = sp.coo_array((np.ones(count), (places % 10, places // 10)), shape=(10, 100))
+    assert tamis.asarray(columns).format == ("coo" if count == 2 else "coo(nonordered,nonunique)")

@@ -160,13 +160,17 @@ pub(crate) fn of_list(
     made.map_err(|d| raised(py, &d))
 }
 
-/// Whether the first coordinates of a list ascend. Unordered lists show it there, and need not be looked
-/// at from end to end to tell where.
+/// Whether the first coordinates of a list ascend, and some far apart. Unordered lists show it there, and need not be
+/// looked at from end to end to tell where.
 fn begins_in_order(levels: &[LevelData]) -> bool {
     let crds: Vec<&Buffer> = levels.iter().filter_map(|level| level.crd.as_ref()).collect();
     let shortest = crds.iter().map(|crd| crd.len()).min().unwrap_or(0);
     let place = |at: usize| crds.iter().map(move |crd| crd.index(at));
-    (1..shortest.min(64)).all(|at| place(at - 1).lt(place(at)))
+    let ascend = |step: usize| {
+        let count = shortest.div_ceil(step).min(64);
+        (1..count).all(|n| place((n - 1) * step).lt(place(n * step)))
+    };
+    ascend(1) && ascend((shortest / 64).max(1))
 }
 
 fn diagonals(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
