@@ -370,6 +370,22 @@ except MemoryError as error:
     assert done.stdout == "out-of-memory\n", done.stderr
 
 
+def test_copies_of_lists_count_for_the_limit_of_memory():
+    done = run(
+        """
+import numpy as np, scipy.sparse as sp, tamis
+rows, columns = np.random.default_rng(1).integers(0, 100, (2, 200_000))
+matrix = sp.coo_array((np.ones(200_000), (rows, columns * 10_000)), shape=(100, 1_000_000))
+tamis.set_memory_limit(1 << 20)
+try:
+    tamis.asarray(matrix, format="csr")
+except MemoryError as error:
+    print(error.code)
+"""
+    )
+    assert done.stdout == "out-of-memory\n", done.stderr
+
+
 def test_importing_is_light():
     code = "import sys, tamis; print('numpy' in sys.modules, 'scipy' in sys.modules)"
     assert run(code).stdout == "False False\n"

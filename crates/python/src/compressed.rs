@@ -39,7 +39,9 @@ pub(crate) fn of_list(tensor: &Tensor, storage: &Storage) -> Option<Result<Tenso
     if columns.0.len() != tensor.vals().len() || columns.1.len() != tensor.vals().len() {
         return None;
     }
-    if let Err(told) = budget::check("the rows", 8.0 * lines as f64, budget::SMALLER_RESULT) {
+    if let Err(told) =
+        budget::check("an array of row ends", 8.0 * lines as f64, budget::SMALLER_RESULT)
+    {
         return Some(Err(told));
     }
     let top = &known.format.levels()[0];
@@ -83,6 +85,10 @@ fn counted<C: Index + Ord>(
             false => searched(line, lines),
         };
         return Some(shared(other).and_then(|crd| Ok((ends, crd, shared(vals)?))));
+    }
+    let bytes = line.len() * (size_of::<C>() + vals.datatype().size());
+    if let Err(told) = budget::check("a copy of the list", bytes as f64, budget::SMALLER_RESULT) {
+        return Some(Err(told));
     }
     // Where the next entry of each line goes, which is where the line ends in the end.
     let mut next = counts(line, lines)?;
