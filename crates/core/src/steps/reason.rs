@@ -227,7 +227,7 @@ impl Blamed<'_> {
         is_least.then(|| format!("for entries of {name} alone, store it with `fill: {least}`"))
     }
 
-    /// The terms of a reduction in a statement of their own, which lists those that have entries.
+    /// A way out by two statements: the first lists the terms of a reduction, the second reduces the list.
     fn terms_first(&self, value: &Expr) -> Option<String> {
         let Expr::Reduce { op, vars, body } = value else { return None };
         let program = self.program();

@@ -5,7 +5,8 @@
 //! registers         rsi         zmm0                zmm0
 //! ```
 //!
-//! Integers and addresses that find none stay in memory, those that are used least; floats and vectors must find one.
+//! Registers for integers and addresses may run out: the values that are used least stay in memory. If those for floats
+//! and vectors run out, the code is not made here.
 
 use super::inst::{Inst, Use, Value};
 use tamis_ir::ir::Type;
