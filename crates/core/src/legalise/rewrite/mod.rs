@@ -4,6 +4,7 @@ pub(super) mod contraction;
 pub(super) mod factorize;
 mod factors;
 pub(super) mod hashed_rows;
+mod listed_terms;
 pub(super) mod merge_size;
 pub(super) mod nary_sum;
 pub(super) mod plain_factors;

@@ -3,7 +3,7 @@
 //! Seven reasons: a reduction that lacks variables of the result; factors of a product that need fewer loops than all of it; a reduction inside a
 //! larger expression that suits other loops than the rest; a merge of so many sparse operands that
 //! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
-//! that is better assembled elsewhere first, see [`crate::legalise::output`].
+//! that is better assembled elsewhere first, see [`crate::legalise::output`]; terms that are listed first.
 
 use crate::cin::Role;
 use crate::format::Format;
@@ -58,6 +58,7 @@ impl Legaliser<'_> {
         let task = self.repeated(task);
         let task = self.with_vectors(task);
         let task = self.contracted(task);
+        let task = self.with_listed_terms(task);
         let compute = task.compute;
         let order = self.storage_order(&task);
         let value = match task.value {
