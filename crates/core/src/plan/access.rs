@@ -17,6 +17,7 @@ use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// One tensor to compute: `result(vars) = value`.
+#[derive(Clone)]
 pub(crate) struct Task {
     pub(crate) result: TensorId,
     pub(crate) vars: Vec<IndexVar>,

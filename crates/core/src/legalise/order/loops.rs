@@ -53,11 +53,9 @@ impl Legaliser<'_> {
             (false, body, partial)
         } else if let Some(rows) = rows {
             (false, row_loops(self, task, &order.vars, rows), vec![])
-        } else if let Some(gather) = gather(self, &task) {
-            if order.vars.last() != Some(&gather.var) {
-                let task = self.narrowed(task);
-                return self.kernel(task);
-            }
+        } else if let Some(narrowed) = narrowed_for(self, &task, &order) {
+            return self.kernel(narrowed);
+        } else if let Some(gather) = gather(self, &task).filter(|g| g.fits(&order.vars)) {
             (false, gathering_loops(self, &task, &order.vars, gather), vec![])
         } else {
             let scatter = scatters(self, &task);
@@ -89,6 +87,13 @@ impl Legaliser<'_> {
         };
         only_galloping(&self.program, kernel)
     }
+}
+
+/// The task with fewer operands to merge, where the loops do not end with the one in which they would be gathered.
+fn narrowed_for(l: &mut Legaliser<'_>, task: &Task, order: &Order) -> Option<Task> {
+    gather(l, task).filter(|gather| !gather.fits(&order.vars))?;
+    let narrowed = l.narrowed(task.clone());
+    (narrowed.value != task.value).then_some(narrowed)
 }
 
 /// Whether an operand is known to have more entries than the result has elements.

@@ -20,7 +20,9 @@ impl Legaliser<'_> {
             return task;
         }
         let mut outer = self.storage_order(&task);
-        let Task { value: Expr::Reduce { op, vars, body }, compute, .. } = task else { return task };
+        let Task { value: Expr::Reduce { op, vars, body }, compute, .. } = task else {
+            return task;
+        };
         outer.extend(&vars);
         let body = Box::new(self.temporary("t", None, outer, *body, compute));
         Task { value: Expr::Reduce { op, vars, body }, ..task }

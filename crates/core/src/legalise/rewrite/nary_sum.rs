@@ -38,7 +38,14 @@ pub(in crate::legalise) struct Gather {
     op: ReduceOp,
     terms: Vec<Expr>,
     /// The variable of the loops in which operands meet.
-    pub(in crate::legalise) var: IndexVar,
+    var: IndexVar,
+}
+
+impl Gather {
+    /// Whether loops end with the one in which operands meet.
+    pub(in crate::legalise) fn fits(&self, loops: &[IndexVar]) -> bool {
+        loops.last() == Some(&self.var)
+    }
 }
 
 /// What to gather, if a value has too many operands to merge, and gathering them helps.
