@@ -5,17 +5,16 @@
 //!                           called with csr f32 and dense f32: compiled, run
 //! ```
 
-use crate::convert::converted;
 use crate::effort::Effort;
 use crate::failure::{detached, guarded, interruptible, raised, refused};
-use crate::operand::{Operand, Owner, about, operands, together};
+use crate::operand::{Owner, operands};
+use crate::operands::{Named, Operands, borrowed, owned};
 use crate::result::{is_scipys, returned};
-use crate::scalar::Number;
 use crate::size::{Size, numbers};
 use crate::slow::Slow;
-use crate::sparse::{is_loose, ordered};
+use crate::sparse::ordered;
 use crate::stored::Stored;
-use crate::tensor::{beside, constant, spec};
+use crate::tensor::{constant, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -26,7 +25,7 @@ use tamis::explain::{Explanation, Stage};
 use tamis::format::FormatSpec;
 use tamis::notation::{self, Program};
 use tamis::{Backend, Code, DataType, Diagnostic, Options, Scalar, Strictness};
-use tamis::{Results, Storage, Tensor, schedule};
+use tamis::{Results, Tensor, schedule};
 
 /// The most forms of one program that are kept; those that were compiled first go.
 const KEPT: usize = 32;
@@ -35,13 +34,13 @@ const KEPT: usize = 32;
 #[pyclass(frozen, subclass, module = "tamis._native")]
 pub struct Kernel {
     text: String,
-    program: Program,
+    pub(crate) program: Program,
     /// The operands, in the order in which they are read first.
-    operands: Vec<String>,
+    pub(crate) operands: Vec<String>,
     /// The formats that operands are converted to.
-    formats: BTreeMap<String, FormatSpec>,
+    pub(crate) formats: BTreeMap<String, FormatSpec>,
     /// What elements are that SciPy's operands do not store, if not 0.
-    absent: Option<Scalar>,
+    pub(crate) absent: Option<Scalar>,
     options: Options,
     effort: Effort,
     forms: Mutex<Vec<Arc<Form>>>,
@@ -56,18 +55,6 @@ pub(crate) struct Form {
     slow: Slow,
 }
 
-/// Operands by name.
-type Named<'k> = Vec<(&'k str, Tensor)>;
-
-/// The operands of a call.
-struct Operands<'k> {
-    named: Named<'k>,
-    /// Whose they are.
-    owner: Owner,
-    /// Which of them are SciPy's unordered.
-    loose: Vec<usize>,
-}
-
 /// The results of a call by name, the tier that ran, and the seconds before and in the run.
 type Traced<'py> = (Vec<(String, Bound<'py, PyAny>)>, Option<&'static str>, f64, f64);
 
@@ -75,106 +62,6 @@ impl Kernel {
     /// What is compiled, and how.
     pub(crate) fn source(&self) -> (&Program, &Options) {
         (&self.program, &self.options)
-    }
-
-    /// Operands by name in the formats that the caller of `compile` asked for, sorted, for another thread.
-    pub(crate) fn owned_operands(
-        &self,
-        py: Python<'_>,
-        operands: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
-        let Operands { mut named, owner, loose } = self.bound(py, &PyTuple::empty(py), operands)?;
-        for at in loose {
-            named[at].1 = ordered(py, named[at].1.clone())?;
-        }
-        Ok((owned(&named), owner))
-    }
-
-    /// The operands of a call, in the formats that the caller of `compile` asked for.
-    fn bound<'k>(
-        &'k self,
-        py: Python<'_>,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Operands<'k>> {
-        let given = self.given(py, args, kwargs)?;
-        let mut named: Named<'k> = Vec::with_capacity(given.len());
-        let (mut numbers, mut owner, mut beside): (Vec<(&str, Number)>, _, Option<DataType>) =
-            (vec![], Owner::Dense, None);
-        let mut loose = vec![];
-        for (name, object) in given {
-            match Operand::of(&object).map_err(|error| about(py, error, name))? {
-                Operand::Number(number) => numbers.push((name, number)),
-                Operand::Tensor(tensor, of) => {
-                    let datatype = tensor.storage().datatype;
-                    beside = Some(beside.map_or(datatype, |t| t.promote(datatype)));
-                    owner = together(owner, of);
-                    let tensor = self.in_format(py, name, self.read(py, tensor, of)?)?;
-                    if of != Owner::Tamis && !self.formats.contains_key(name) && is_loose(&tensor) {
-                        loose.push(named.len());
-                    }
-                    named.push((name, tensor));
-                }
-            }
-        }
-        for (name, number) in numbers {
-            let tensor = number.tensor(py, beside)?;
-            named.push((name, self.in_format(py, name, tensor)?));
-        }
-        Ok(Operands { named, owner, loose })
-    }
-
-    /// The objects of a call by the names of the program's tensors.
-    fn given<'k, 'py>(
-        &'k self,
-        py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Vec<(&'k str, Bound<'py, PyAny>)>> {
-        if args.len() > self.operands.len() {
-            let message = format!(
-                "{} operands are given, the program reads {}",
-                args.len(),
-                self.operands.len()
-            );
-            let help = format!("give {}", self.operands.join(", "));
-            return Err(refused(py, Code::UnusedInput, message, &help));
-        }
-        let mut given: Vec<(&str, Bound<'py, PyAny>)> =
-            self.operands.iter().map(String::as_str).zip(args.iter()).collect();
-        for (name, object) in kwargs.into_iter().flatten() {
-            let name: std::borrow::Cow<'_, str> = name.extract()?;
-            let Some(id) = self.program.tensor(&name) else {
-                let names: Vec<&str> =
-                    self.program.tensors.iter().map(|t| t.name.as_str()).collect();
-                let message = format!("the expression has no tensor named {name}");
-                let help = format!("its tensors are {}", names.join(", "));
-                return Err(refused(py, Code::UnknownTensor, message, &help));
-            };
-            let own = self.program.tensors[id].name.as_str();
-            if given.iter().any(|(name, _)| *name == own) {
-                let message = format!("{own} is given twice");
-                return Err(refused(py, Code::UnusedInput, message, "give it once"));
-            }
-            given.push((own, object));
-        }
-        Ok(given)
-    }
-
-    /// An operand with what it does not store read as the program says.
-    fn read(&self, py: Python<'_>, tensor: Tensor, owner: Owner) -> PyResult<Tensor> {
-        let (Some(absent), Owner::SparseArray | Owner::SparseMatrix) = (self.absent, owner) else {
-            return Ok(tensor);
-        };
-        let datatype = tensor.storage().datatype;
-        let holds = datatype.is_float() || absent.integer().is_some_and(|_| datatype.holds(absent));
-        if holds {
-            return tensor.with_fill(absent).map_err(|d| raised(py, &d));
-        }
-        // Integers have no infinity.
-        let storage =
-            Storage { datatype: DataType::F64, fill: Scalar::F64(0.0), ..tensor.storage().clone() };
-        detached(py, move || converted(&tensor, &storage)?.with_fill(absent))
     }
 
     /// A result for its caller.
@@ -195,26 +82,6 @@ impl Kernel {
             }
             _ => returned(py, tensor, owner),
         }
-    }
-
-    fn in_format(&self, py: Python<'_>, name: &str, tensor: Tensor) -> PyResult<Tensor> {
-        let Some(spec) = self.formats.get(name) else { return Ok(tensor) };
-        if spec.format.order() != tensor.dims().len() {
-            let axes = tensor.dims().len();
-            let message =
-                format!("{name} has {axes} axes, its format {} has another order", spec.format);
-            return Err(refused(
-                py,
-                Code::FormatOrder,
-                message,
-                "give a format with a level per axis",
-            ));
-        }
-        let storage = beside(spec, tensor.storage()).map_err(|d| raised(py, &d))?;
-        if storage == *tensor.storage() {
-            return Ok(tensor);
-        }
-        detached(py, move || converted(&tensor, &storage))
     }
 
     /// The program compiled for operands like these, now or before.
@@ -311,16 +178,6 @@ impl Kernel {
 fn lists(kernel: &tamis::Kernel) -> bool {
     let program = &kernel.compiled().program;
     program.kernels.iter().any(|made| !program.tensors[made.result].storage.format.is_full())
-}
-
-/// Operands as kernels take them.
-fn borrowed<N: AsRef<str>>(named: &[(N, Tensor)]) -> Vec<(&str, &Tensor)> {
-    named.iter().map(|(name, tensor)| (name.as_ref(), tensor)).collect()
-}
-
-/// Operands for another thread.
-fn owned(named: &Named<'_>) -> Vec<(String, Tensor)> {
-    named.iter().map(|(name, tensor)| ((*name).to_owned(), tensor.clone())).collect()
 }
 
 #[pymethods]

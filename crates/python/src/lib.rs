@@ -33,6 +33,7 @@
 //! | `axes` | axes of one element more or less, and positions of coordinates |
 //! | `counted` | how many entries lines have, along them and across |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
+//! | `operands` | the operands of a call, by name |
 //! | `file` | reading and writing |
 //! | `ranks` `tasks` | programs on ranks of MPI, and as tasks |
 //!
@@ -87,6 +88,7 @@ mod listed;
 mod lookup;
 mod memory;
 mod operand;
+mod operands;
 mod profile;
 mod ranks;
 mod reshape;
