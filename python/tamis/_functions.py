@@ -449,7 +449,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.dot: dot,
     np.einsum: _einsum,
     np.einsum_path: _einsum_path,
-    np.empty: lambda shape, dtype=float, order="C": _full(shape, 0, dtype, order),
+    np.empty: lambda shape, dtype=None, order="C", *, device=None: _full(
+        shape, 0, dtype or float, order
+    ),
     np.empty_like: _like(0),
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
     np.meshgrid: lambda *xi, indexing="xy": tuple(xp.meshgrid(*xi, indexing=indexing)),
@@ -539,7 +541,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.var: _spread(xp.var),
     np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),
     np.where: _where,
-    np.zeros: lambda shape, dtype=float, order="C": _full(shape, 0, dtype, order),
+    np.zeros: lambda shape, dtype=None, order="C", *, device=None: _full(
+        shape, 0, dtype or float, order
+    ),
     np.zeros_like: _like(0),
 }
 if hasattr(np, "astype"):

@@ -122,7 +122,7 @@ def plain_array(operand: Any) -> np.ndarray[Any, Any]:
 
 
 def index_array(operand: Any) -> np.ndarray[Any, Any]:
-    """Positions or coordinates as 64-bit integers."""
+    """A copy of positions or coordinates as signed integers, of 32 bits if they are now, else of 64."""
     array = np.asarray(operand)
     if array.size == 0 and array.ndim <= 1:
         return np.zeros(0, dtype=np.int64)
@@ -133,7 +133,8 @@ def index_array(operand: Any) -> np.ndarray[Any, Any]:
         )
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
         raise refused("an index is beyond 2^63 - 1", "give indices below the dimensions")
-    return np.array(array, dtype=np.int64, order="C", copy=True)
+    width = np.int32 if array.dtype == np.int32 else np.int64
+    return np.array(array, dtype=width, order="C", copy=True)
 
 
 def plain_diagonals(operand: Any) -> Any:
@@ -347,7 +348,9 @@ def _check_casting(ufunc: Any, inputs: Any, casting: Any) -> None:
     own = [x if hasattr(x, "dtype") or type(x) in weak else np.asarray(x) for x in inputs]
     types = [type(x) if type(x) in weak[1:] else np.dtype(getattr(x, "dtype", bool)) for x in own]
     try:
-        ufunc.resolve_dtypes((*types, *[None] * ufunc.nout), casting=casting)
+        # The same for types in the machine's byte order, and NumPy crashes on 'equiv' with numbers of Python.
+        allowed = "no" if casting == "equiv" else casting
+        ufunc.resolve_dtypes((*types, *[None] * ufunc.nout), casting=allowed)
     except ValueError as error:
         text = f"error[invalid-option]: {casting!r} is no way to cast"
         way_out = "use 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'"

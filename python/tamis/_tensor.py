@@ -262,7 +262,8 @@ class Tensor(Operators, Methods, _native.Tensor):
                 return grouped
             reason = f"{self.size} elements are more than coordinates along one axis reach"
             raise _refused(reason, "keep the axes, or take parts of them")
-        if _rows.is_in_columns(self) or self.ndim == 2 and self.format.startswith("coo"):
+        by_rows = _rows.is_in_columns(self) or self.ndim == 2 and self.format.startswith("coo")
+        if by_rows and self.shape[0] <= 4 * len(self.values):
             # Rows are found by counting, where a sort takes longer.
             return self.asformat("csr").reshape(sizes)
         if self.ndim and _native.is_in_rows(self):

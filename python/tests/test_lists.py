@@ -209,3 +209,19 @@ def test_lists_in_order_are_known_as_such(count):
     assert tamis.asarray(rows).format == "coo"
     columns = sp.coo_array((np.ones(count), (places % 10, places // 10)), shape=(10, 100))
     assert tamis.asarray(columns).format == ("coo" if count == 2 else "coo(nonordered,nonunique)")
+
+
+def test_tall_lists_are_reshaped_without_an_array_of_their_rows():
+    rows = 10**11
+    tall = tamis.coo(([0, 5, 3], [1, 2, 2]), [1.0, 2.0, 3.0], shape=(rows, 10))
+    for wide in (tall.reshape((10, rows)), tall.reshape(-1), tall.reshape((rows // 100, 1000))):
+        assert wide.reshape((rows, 10)).sum() == 6 and wide.nnz == 3
+    assert tall.reshape((10, rows))[0, 52] == 2
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_coordinates_of_one_axis_may_be_strided(axis):
+    coords = [np.arange(4, dtype=np.int32), np.arange(4, dtype=np.int32)]
+    coords[axis] = np.arange(8, dtype=np.int32)[::-2]
+    listed = sp.coo_array((np.arange(1.0, 5), tuple(coords)), shape=(8, 8))
+    assert (tamis.asarray(listed).to_numpy() == listed.toarray()).all()

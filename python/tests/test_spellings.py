@@ -206,6 +206,15 @@ def test_casting_is_asked_for_as_of_arrays(t):
             call()
     with pytest.raises(ValueError, match="cast"):
         np.sqrt(whole, casting="never")
+    # With numbers of Python NumPy itself crashes on 'equiv'.
+    for number in (1, 1.5, 1j):
+        for tensor in (t, whole, t.astype(np.float32), t.astype(complex)):
+            for function in (np.add, np.less, np.power):
+                if number != 1j or function is not np.less:
+                    try:
+                        function(tensor, number, casting="equiv")
+                    except TypeError:
+                        pass
     same(np.add(t, whole, casting="safe"), np.add(DENSE, DENSE.astype(int)))
     same(np.add(t, 1, casting="no"), DENSE + 1)
     same(t.astype(np.float32, casting="same_kind"), DENSE.astype(np.float32))
@@ -244,3 +253,8 @@ def test_xarray_pads_shifts_and_takes_quantiles(t):
     same(named.shift(i=1, fill_value=0).data, known.shift(i=1, fill_value=0).data)
     same(named.shift(i=1).data, known.shift(i=1).data)
     same(named.quantile([0.25, 0.5], "i").data, known.quantile([0.25, 0.5], "i").data)
+
+
+def test_no_type_is_that_of_numpy(t):
+    for made in (np.zeros(3, dtype=None, like=t), np.empty(3, None, like=t), np.ones(3, None, like=t)):
+        assert made.dtype == np.zeros(3, dtype=None).dtype
