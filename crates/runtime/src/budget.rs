@@ -7,7 +7,7 @@
 //! large arrays are asked for. Freed arrays from 64 KiB on are kept for later ones ([`release`]).
 
 use crate::free;
-use crate::memory::{HUGE_FROM, HUGE_PAGE};
+use crate::pages::{HUGE_FROM, HUGE_PAGE};
 use crate::recycle;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -35,7 +35,7 @@ const KEPT_FROM: usize = 64 << 10;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const RETURNED_FROM: c_int = 2 << 20;
 /// `malloc` aligns to this.
-const MALLOC_ALIGNMENT: usize = 16;
+pub(crate) const MALLOC_ALIGNMENT: usize = 16;
 
 thread_local! {
     /// The bytes that were refused last on this thread.

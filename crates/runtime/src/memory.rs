@@ -1,11 +1,12 @@
 //! Arrays in memory, each owned by exactly one side, and the page policy of large ones.
 //!
-//! Results of 4 MiB and more are aligned to 2 MiB and offered to the system for huge pages: adding
-//! sparse matrices is page faults otherwise. Kernels of every backend grow their results by
+//! Results of 1 KiB and more begin with a line of the cache. Those of 4 MiB and more are aligned to 2 MiB and offered
+//! to the system for huge pages: adding sparse matrices is page faults otherwise. Kernels of every backend grow their results by
 //! [`reserve`] or its like in C; all of it is the C library's memory, freed by [`budget`]'s `free`.
 
 use crate::budget;
 use crate::owned::Taken;
+use crate::pages::{HUGE_FROM, HUGE_PAGE, LINE, LINES_FROM};
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
@@ -16,10 +17,6 @@ use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::half::{Bf16, F16};
 
-/// From this size on memory is aligned to, and offered for, huge pages.
-pub(crate) const HUGE_FROM: usize = 4 << 20;
-/// Memory of that size and more is aligned to this.
-pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// So many elements are copied at least.
 const SHORT: usize = 16;
 /// Results keep memory of so many times their size and no more.
@@ -476,20 +473,24 @@ pub unsafe fn reserve(old: *mut u8, old_bytes: usize, new_bytes: usize) -> *mut 
     if new_bytes == 0 {
         return std::ptr::null_mut();
     }
-    if new_bytes < HUGE_FROM {
+    let is_large = new_bytes >= HUGE_FROM;
+    if new_bytes < LINES_FROM || !old.is_null() && !is_large {
         // SAFETY: `old` is null or of the malloc family, as the caller promises.
         return unsafe { budget::realloc(old.cast(), new_bytes) }.cast();
     }
+    let alignment = if is_large { HUGE_PAGE } else { LINE };
     let mut fresh: *mut c_void = std::ptr::null_mut();
     // SAFETY: the alignment is a power of two and a multiple of the pointer size.
-    if unsafe { budget::posix_memalign(&mut fresh, HUGE_PAGE, new_bytes) } != 0 {
+    if unsafe { budget::posix_memalign(&mut fresh, alignment, new_bytes) } != 0 {
         return std::ptr::null_mut();
     }
     // SAFETY: the range was just allocated; the advice changes no contents. The copy stays within
     // both allocations, and `old` is freed once.
     unsafe {
         #[cfg(target_os = "linux")]
-        libc::madvise(fresh, new_bytes, libc::MADV_HUGEPAGE);
+        if is_large {
+            libc::madvise(fresh, new_bytes, libc::MADV_HUGEPAGE);
+        }
         if !old.is_null() {
             libc::memcpy(fresh, old.cast(), old_bytes.min(new_bytes));
             budget::free(old.cast());

@@ -353,15 +353,16 @@ static inline int64_t tamis_capacity(int64_t old, int64_t len) {
     ),
     (
         "tamis_reserve",
-        "/* Large arrays are aligned to, and offered for, huge pages. */
+        "/* Arrays begin with a line of the cache; large ones are aligned to, and offered for, huge pages. */
 static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, int64_t old_len, int64_t len, size_t size) {
   if (len < 0 || (uint64_t)len > (uint64_t)PTRDIFF_MAX / size) return NULL;
   size_t bytes = (size_t)len * size;
-  if (bytes < (4u << 20)) return realloc(old, bytes);
+  int is_large = bytes >= (4u << 20);
+  if (bytes < 1024 || (old && !is_large)) return realloc(old, bytes);
   void *fresh = NULL;
-  if (posix_memalign(&fresh, 2u << 20, bytes)) return NULL;
+  if (posix_memalign(&fresh, is_large ? 2u << 20 : 64, bytes)) return NULL;
 #ifdef __linux__
-  madvise(fresh, bytes, 14); /* MADV_HUGEPAGE */
+  if (is_large) madvise(fresh, bytes, 14); /* MADV_HUGEPAGE */
 #endif
   if (old) memcpy(fresh, old, (size_t)old_len * size);
   free(old);
