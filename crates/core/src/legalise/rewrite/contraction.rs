@@ -132,11 +132,18 @@ impl Legaliser<'_> {
         task: &Task,
     ) -> Option<Expr> {
         let Contraction { summed, kept, is_whole, .. } = contraction;
-        let body = Box::new(product(factors));
-        let sum = Expr::Reduce { op: ReduceOp::Add, vars: summed, body };
+        let body = product(factors);
+        // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
+        let row = kept.first().filter(|v| task.vars.contains(v));
+        let is_row = |v: &IndexVar| {
+            Some(v) == row || self.program.derived.ancestors(*v).iter().any(|of| Some(of) == row)
+        };
+        let begins =
+            |a: &&Access| self.is_full(a) || self.level_vars(a).first().is_some_and(is_row);
+        let is_shared = row.is_some() && body.accesses().iter().all(begins);
+        let sum = Expr::Reduce { op: ReduceOp::Add, vars: summed, body: Box::new(body) };
         let before = self.program.clone();
         let is_known = is_whole || task.compute.integers().is_some();
-        let is_shared = kept.first().is_some_and(|v| task.vars.contains(v));
         let masked = match is_known || is_shared || self.request.commands.given {
             true => None,
             false => masked(self, &sum, &kept, task.compute),
@@ -185,7 +192,6 @@ pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr) -> Expr {
 
 /// Levels of a temporary that would otherwise have a position for each element, with a mask of its
 /// first variable: sparse factors tell where there is something to sum, and those have no other.
-/// (Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].)
 fn masked(cx: &Context<'_>, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {
     let storage = inferred_storage(cx, sum, kept, compute, compute);
     let is_small = cx.trips_over(kept) <= MOST_MASKED;
