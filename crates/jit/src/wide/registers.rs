@@ -1,12 +1,13 @@
-//! Registers for values, by priority, each with the ranges in which it lives (priority-based coloring; Chow and Hennessy, 1990).
+//! Registers for values, each with the ranges in which it lives.
 //!
 //! ```text
 //! values            p [0, 20)   v [3, 9) [15, 18)   w [9, 14)
 //! registers         rsi         zmm0                zmm0
 //! ```
 //!
-//! Registers for integers and addresses may run out: the values that are used least stay in memory. If those for floats
-//! and vectors run out, the code is not made here.
+//! Those for integers and addresses are given by priority (priority-based coloring; Chow and Hennessy, 1990), without
+//! splitting ranges: the values that are used least for their length stay in memory. Those for floats and vectors are
+//! given in the order in which the values begin; if they run out, the code is not made here.
 
 use super::inst::{Inst, Use, Value};
 use tamis_ir::ir::Type;

@@ -1,19 +1,19 @@
 //! Run-time sampling probes: properties of streams, measured on some of their segments before the body of a function.
 //!
 //! ```text
-//! few = false
-//! if len(A) < len(pos) * 4 {
+//! even = false
+//! if len(A) < len(pos) * 16 {
 //!   counted = 0
 //!   asked = min(len(pos) - 2, 32)
 //!   for t in 0..asked {
 //!     f = t * (len(pos) - 2) / asked
 //!     if pos[f + 2] - pos[f + 1] != pos[f + 1] - pos[f] { counted = counted + 1 }
 //!   }
-//!   few = asked < counted * 4
+//!   even = asked >= counted * 4
 //! }
 //! ```
 //!
-//! What is chosen by the answer must not change results.
+//! What is chosen by the answer, or by an index that follows from answers, must not change results.
 
 use crate::algebra::BinaryOp;
 use crate::datatype::Scalar;

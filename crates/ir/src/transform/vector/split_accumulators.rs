@@ -11,8 +11,12 @@
 //!     s0 = fma(A[p], x[j_2], s0); s1 = fma(A[p + 1], x[j_3], s1); ..
 //!   }
 //!   s = s + ((s0 + s2) + (s1 + s3))
-//!   p_left = min(mid, hi - 1)
-//!   s = select(mid < hi, fma(A[p_left], x[crd[p_left]], s), s); ..
+//!   if even {
+//!     for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
+//!   } else {
+//!     p_left = min(mid, hi - 1)
+//!     s = select(mid < hi, fma(A[p_left], x[crd[p_left]], s), s); ..
+//!   }
 //! } else {
 //!   mid = lo
 //!   if lo + 3 < hi {
@@ -26,8 +30,8 @@
 //!
 //! In a short sum, joining several accumulators takes longer than one waits. How many entries are left of a long one is
 //! unpredictable: branchless, which takes 0.9 of the time; where segments are as long as their neighbours, a loop takes
-//! 0.7 of that. Processors with vectors of 256 bits hold the four
-//! accumulators in one, `fma(A[p; 4], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions.
+//! 0.7 of that. Processors with vectors of 256 bits hold the four accumulators in one,
+//! `fma(A[p; 4], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions.
 //! Where all operands are contiguous, the accumulators are vectors of 512 bits, but on a GPU; also where some are
 //! scattered, if a schedule asks for lanes. The split is the same for every processor, so that all of them compute
 //! the same bits. What all terms of a sum of vectors are multiplied by, their sum is.
