@@ -26,6 +26,8 @@ fn what_is_likely_meant_is_told() {
     check(&["explain", SPMV, "--emit", "cin,lattise"], 2, "help: did you mean lattice?\n");
     check(&["explain", SPMV, "--kind", "asemble"], 2, "help: did you mean assemble?\n");
     check(&["build", SPMV, "--emit", "rusd"], 2, "help: did you mean rust?\n");
+    check(&["run", SPMV, "--dtype", "foo"], 2, "help: use one of bool, i8");
+    check(&["explain", "R(1) = A(1)"], 2, "help: write R(k[{1}])\n");
     check(&["run", SPMV, "--dtype", "f63"], 2, "help: did you mean f");
     told(&["-i", MATRIX, "-g", "x=10x10:dense"], "write one index per mode: x(i,j)");
     check(&["info", "data/bar.mtx"], 1, "help: did you mean data/bar.mtx.gz?");

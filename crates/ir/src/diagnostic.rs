@@ -219,19 +219,22 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// The name that is most like another, if any is: what the user may have meant.
+/// The name that is most like another, if any is: what the user may have meant. At most a third
+/// of the letters differ.
 ///
 /// ```
 /// use tamis_ir::diagnostic::nearest;
 /// assert_eq!(nearest("csx", ["dense", "csr", "coo"]), Some("csr"));
 /// assert_eq!(nearest("A", ["a", "x"]), Some("a"));
 /// assert_eq!(nearest("hashed", ["dense", "csr"]), None);
+/// assert_eq!(nearest("R", ["or", "xor"]), None);
 /// ```
 pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let name = name.to_lowercase();
     let distances = names.into_iter().map(|other| (distance(&name, &other.to_lowercase()), other));
     let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
-    (distance * 2 <= nearest.chars().count()).then_some(nearest)
+    let longer = name.chars().count().max(nearest.chars().count());
+    (distance * 3 <= longer).then_some(nearest)
 }
 
 /// How many characters have to be put in, taken out, changed, or exchanged with the next.
