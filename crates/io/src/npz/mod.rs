@@ -21,7 +21,7 @@ use crate::{progress, save};
 use array::{Array, read_array, write_array};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
-use tamis_runtime::{Coordinates, Scalar, Values, check_dims};
+use tamis_runtime::{Code, Coordinates, Diagnostic, Scalar, Values, check_dims};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -161,8 +161,12 @@ fn unsupported(message: impl Into<String>, help: &str) -> Box<Flaw> {
 
 /// Values at coordinates, one list per mode.
 fn entries(dims: Vec<u64>, crds: Vec<Vec<u64>>, vals: Values) -> Parsed<Coordinates> {
-    check_dims(&dims).map_err(Flaw::of_list)?;
-    Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)
+    let flawed = |told: Diagnostic| match told.code {
+        Code::OutOfMemory => Flaw::of_memory(told),
+        _ => Box::new(Flaw { code: FileErrorCode::Range, ..*wrong(told.message) }),
+    };
+    check_dims(&dims).map_err(flawed)?;
+    Coordinates::new(dims, crds, vals).map_err(flawed)
 }
 
 /// How a number is said in a file that only has text: names of what is no number in any case, as values have them.

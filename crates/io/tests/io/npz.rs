@@ -4,7 +4,8 @@ use crate::Folder;
 use std::io::Write;
 use std::path::Path;
 use tamis_io::{
-    Coordinates, FileFormat, Scalar, Values, WriteOptions, check_writable, read, write,
+    Coordinates, FileErrorCode, FileFormat, Scalar, Values, WriteOptions, check_writable, read,
+    write,
 };
 
 fn all_types() -> Vec<Values> {
@@ -236,6 +237,27 @@ fn the_only_row_of_a_vector_ends_where_it_says() {
     assert!(vector(5, &[0, 4]).is_err());
     assert!(vector(5, &[0, 1, 3]).is_err());
     assert!(vector(i64::MAX, &[0, 3]).unwrap_err().contains("beyond 2^62 - 1"));
+}
+
+/// An archive has no header that a reader could correct.
+#[test]
+fn wrong_coordinates_of_archives_are_told() {
+    let folder = Folder::new();
+    let path = folder.file("h.npz");
+    let refused = |rows: &[i64], columns: &[i64]| {
+        let arrays: [(&str, &[i64]); 4] =
+            [("shape", &[2, 3]), ("row", rows), ("col", columns), ("data", &[7, 8])];
+        archive(&path, "coo", &arrays);
+        read(&path).unwrap_err()
+    };
+    for (columns, message) in [
+        (&[1, 3][..], "coordinate 3 of entry 1 is outside the dimension 3 of mode 2"),
+        (&[1], "mode 2 has 1 coordinates for 2 values"),
+    ] {
+        let error = refused(&[0, 1], columns);
+        assert_eq!((error.code, &error.message[..]), (FileErrorCode::Range, message));
+        assert_eq!(error.help, "the file may be damaged: write it again");
+    }
 }
 
 /// Comments of others that look like a fill value are comments.
