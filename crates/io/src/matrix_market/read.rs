@@ -3,7 +3,7 @@
 use crate::chunks::{Chunks, Source};
 use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, shown};
-use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed, counted, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::parts::Scope;
 use crate::triplets::{Entry, One, Triplets, integers, too_large};
@@ -207,6 +207,19 @@ struct Sizes {
     stored: u128,
 }
 
+impl Sizes {
+    /// How many entries the file has to have, and why.
+    fn announced(&self) -> String {
+        match self.layout {
+            Layout::Coordinate => format!("the header announces {}", entries(self.stored)),
+            Layout::Array => {
+                let count = values(self.stored);
+                format!("an array of {} rows and {} columns has {count}", self.rows, self.columns)
+            }
+        }
+    }
+}
+
 fn read_sizes(cursor: &mut Cursor, banner: &Banner) -> Parsed<Sizes> {
     if !cursor.next_entry(b"%") {
         return Err(truncated(cursor, "the line of sizes is missing"));
@@ -247,10 +260,8 @@ fn check_room(cursor: &Cursor, sizes: &Sizes, bytes: Option<u64>) -> Parsed<()> 
         _ if claimed > usize::MAX as u128 / 32 => Err(too_large(claimed, cursor.at())),
         None => Ok(()),
         Some(room) => {
-            let claimed = entries(claimed);
-            let message =
-                format!("the header announces {claimed}, the file has room for at most {room}");
-            Err(truncated(cursor, message))
+            let announced = sizes.announced();
+            Err(truncated(cursor, format!("{announced}, the file has room for at most {room}")))
         }
     }
 }
@@ -306,7 +317,7 @@ impl<'c, 's> Reading<'c, 's> {
             if triplets.len() == most {
                 let mut cursor = self.chunks.cursor();
                 if cursor.next_entry(b"%") {
-                    return Err(expected_end(&cursor, stored));
+                    return Err(expected_end(&cursor, self.sizes));
                 }
             }
             if self.chunks.next()? {
@@ -314,7 +325,7 @@ impl<'c, 's> Reading<'c, 's> {
             }
             return match triplets.len() == most || !self.scope.is_last() {
                 true => Ok(()),
-                false => Err(missing(&self.chunks.cursor(), stored, before + triplets.len())),
+                false => Err(missing(&self.chunks.cursor(), self.sizes, before + triplets.len())),
             };
         }
     }
@@ -411,10 +422,8 @@ fn ragged<V: Entry>(cursor: &Cursor, line: usize, flaw: Box<Flaw>) -> Box<Flaw> 
     cursor.moved_to(line).ragged(flaw, 2 + V::FIELDS, fields)
 }
 
-fn missing(cursor: &Cursor, announced: usize, found: usize) -> Box<Flaw> {
-    let message =
-        format!("the header announces {}, the file ends after {found}", entries(announced));
-    truncated(cursor, message)
+fn missing(cursor: &Cursor, sizes: &Sizes, found: usize) -> Box<Flaw> {
+    truncated(cursor, format!("{}, the file ends after {found}", sizes.announced()))
 }
 
 fn truncated(cursor: &Cursor, message: impl Into<String>) -> Box<Flaw> {
@@ -423,8 +432,16 @@ fn truncated(cursor: &Cursor, message: impl Into<String>) -> Box<Flaw> {
 }
 
 #[cold]
-fn expected_end(cursor: &Cursor, stored: usize) -> Box<Flaw> {
-    let found = shown(cursor.field());
-    let message = format!("expected the end of the file after {}, found {found}", entries(stored));
-    cursor.flaw(FileErrorCode::Syntax, message, "correct the number of entries in the header")
+fn expected_end(cursor: &Cursor, sizes: &Sizes) -> Box<Flaw> {
+    let (found, count) = (shown(cursor.field()), sizes.stored);
+    let (stored, help) = match sizes.layout {
+        Layout::Coordinate => (entries(count), "correct the number of entries in the header"),
+        Layout::Array => (values(count), "correct the dimensions or the symmetry in the header"),
+    };
+    let message = format!("expected the end of the file after {stored}, found {found}");
+    cursor.flaw(FileErrorCode::Syntax, message, help)
+}
+
+fn values(count: u128) -> String {
+    counted(count, "value", "values")
 }

@@ -138,6 +138,22 @@ fn syntax() {
     check_mtx("2 2 1\n1 1 1\n2 2 2\n", &format!("{expect}{help}"));
 }
 
+/// The header of an array has dimensions, and no number of entries.
+#[test]
+fn arrays_are_as_long_as_their_dimensions_say() {
+    let refused = |symmetry: &str, values: &str| {
+        let text = format!("%%MatrixMarket matrix array real {symmetry}\n2 2\n{values}");
+        read_matrix_market(text.as_bytes(), "a.mtx".as_ref()).unwrap_err().to_string()
+    };
+    let expect = "error[file-syntax]: a.mtx:6:1: expected the end of the file after 3 values, found \"4\"\n  \
+                  help: correct the dimensions or the symmetry in the header";
+    assert_eq!(refused("symmetric", "1\n2\n3\n4\n"), expect);
+    let expect = "error[file-truncated]: a.mtx:7:1: an array of 2 rows and 2 columns has 4 values, \
+                  the file ends after 3\n  \
+                  help: the file may be incomplete: fetch it again, or correct its header";
+    assert_eq!(refused("general", "10\n2\n3\n\n"), expect);
+}
+
 #[test]
 fn ragged() {
     let help = "\n  help: every entry is one line with the same number of fields";
