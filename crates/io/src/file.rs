@@ -2,7 +2,7 @@
 
 use crate::chunks::Source;
 use crate::counted::Counted;
-use crate::cursor::shown;
+use crate::cursor::{Cursor, shown};
 use crate::error::{FileError, FileErrorCode, Parsed};
 use crate::header::{FILL_MARK, File, FileFormat, Header, Layout, ReadOptions, WriteOptions};
 use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
@@ -79,24 +79,26 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         _ => frostt::read_source(source, path, options)?,
     };
     if format != FileFormat::RutherfordBoeing {
-        find_fill(&mut file.header, path)?;
+        take_fill(&mut file.header);
     }
     Ok(file.with_fill())
 }
 
 /// Takes the fill value out of the comments.
-pub(crate) fn find_fill(header: &mut Header, path: &Path) -> Result<(), FileError> {
-    let said = |line: &String| line.strip_prefix(FILL_MARK).map(str::to_owned);
-    let Some(text) = header.comments.iter().find_map(said) else { return Ok(()) };
-    let text = text.trim();
-    header.fill = npz::scalar_of(text);
+pub(crate) fn take_fill(header: &mut Header) {
+    let said = |line: &String| line.strip_prefix(FILL_MARK).map(npz::scalar_of);
+    header.fill = header.comments.iter().find_map(said).flatten();
     header.comments.retain(|line| said(line).is_none());
-    if header.fill.is_none() {
-        let message = format!("the fill value {} is not a number", shown(text.as_bytes()));
-        let help = "write a number, inf, -inf or nan";
-        return Err(FileError::whole(FileErrorCode::Syntax, path, message, help));
+}
+
+/// Refuses a comment, in the line of the cursor, that says a fill value which is no number.
+pub(crate) fn check_fill(line: &Cursor, comment: &str) -> Parsed<()> {
+    let Some(text) = comment.strip_prefix(FILL_MARK).map(str::trim) else { return Ok(()) };
+    if npz::scalar_of(text).is_some() {
+        return Ok(());
     }
-    Ok(())
+    let message = format!("the fill value {} is not a number", shown(text.as_bytes()));
+    Err(line.flaw(FileErrorCode::Syntax, message, "write a number, inf, -inf or nan"))
 }
 
 /// Whether a path is `-`: standard input or output.

@@ -13,7 +13,7 @@
 
 use crate::chunks::Chunks;
 use crate::error::{FileError, FileErrorCode, Flaw};
-use crate::file::{find_fill, is_standard, opened};
+use crate::file::{is_standard, opened, take_fill};
 use crate::header::{Field, FileFormat, Header, Layout, ReadOptions, Symmetry};
 use crate::lines::lines_of_part;
 use crate::marks::{self, ABOVE, LOWER, NEGATIVE, UPPER, Wanted};
@@ -201,24 +201,17 @@ impl Cut {
         let length = size.checked_sub(start)?;
         let file = Arc::new(plain.file.into_inner());
         let written = written(&file);
-        let cut = Cut { path, file, written, head: Arc::new(head), start, lines, length };
-        // What is not understood is refused where the whole is read.
-        find_fill(&mut cut.said(), &cut.path).is_ok().then_some(cut)
+        Some(Cut { path, file, written, head: Arc::new(head), start, lines, length })
     }
 
     /// What the file says about itself before its entries; those of FROSTT do not tell their kind there.
     pub fn header(&self) -> Header {
-        let mut header = self.said();
-        find_fill(&mut header, &self.path).expect("the fill value was read before");
-        header
-    }
-
-    /// The same with the fill value among the comments.
-    fn said(&self) -> Header {
-        match &*self.head {
+        let mut header = match &*self.head {
             Head::Matrix(head) => head.header(),
             Head::Tensor(head) => head.header(&Values::F64(vec![]), 0),
-        }
+        };
+        take_fill(&mut header);
+        header
     }
 
     /// The name of the file.

@@ -4,6 +4,7 @@ use crate::chunks::{Chunks, Source};
 use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, shown};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, counted, entries};
+use crate::file::check_fill;
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::parts::Scope;
 use crate::triplets::{Entry, One, Triplets, integers, too_large};
@@ -189,7 +190,9 @@ fn read_comments(cursor: &mut Cursor) -> Parsed<Counted<String>> {
         match text {
             [] if line.at() > cursor.at() => {}
             [b'%', comment @ ..] => {
-                comments.push_text(String::from_utf8_lossy(comment).trim().to_string())?;
+                let comment = String::from_utf8_lossy(comment).trim().to_string();
+                check_fill(cursor, &comment)?;
+                comments.push_text(comment)?;
             }
             _ => return Ok(comments),
         }

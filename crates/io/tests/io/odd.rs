@@ -104,7 +104,7 @@ fn fill_values_are_read_as_values_are() {
     }
     for text in ["xyz", "1,5", "", "true"] {
         let refused = fill(text).unwrap_err();
-        assert!(refused.contains("is not a number"), "{text}: {refused}");
+        assert!(refused.contains("a.tns:2:1: the fill value"), "{text}: {refused}");
         assert!(
             tamis_io::Cut::open(&folder.file("a.tns"), &ReadOptions::default()).is_none(),
             "{text}"
