@@ -6,13 +6,16 @@
 //! ```
 
 use crate::cursor::Cursor;
-use crate::error::{FileError, Flaw, Parsed, Place};
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed, Place};
 use crate::progress;
 use std::path::Path;
 use tamis_runtime::budget::Reservation;
 
 /// Bytes of a chunk, unless a line is longer.
 const CHUNK: usize = 1 << 20;
+
+/// What may stand before a text in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where text comes from.
 pub(crate) trait Source {
@@ -78,11 +81,28 @@ impl<'s> Chunks<'s> {
         let small = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(CHUNK);
         chunks.resize(small.saturating_add(1).min(CHUNK))?;
         chunks.fill()?;
+        chunks.skip_mark()?;
         while !chunks.is_read && chunks.lines_beside(comments) < lines {
             chunks.resize(2 * chunks.bytes.len())?;
             chunks.fill()?;
         }
         Ok(chunks)
+    }
+
+    /// Moves over the byte order mark that editors on Windows put before a text.
+    fn skip_mark(&mut self) -> Parsed<()> {
+        match self.bytes() {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+                let message = "the text has characters of 16 bits (UTF-16)";
+                let help = "save it as UTF-8: iconv -f UTF-16 -t UTF-8";
+                Err(Flaw::at(Place::File, FileErrorCode::Unsupported, message, help))
+            }
+            bytes if bytes.starts_with(BYTE_ORDER_MARK) => {
+                self.at = BYTE_ORDER_MARK.len();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The chunk as one before whose text so many lines of its file end.
@@ -199,9 +219,10 @@ impl<'s> Chunks<'s> {
         }
     }
 
-    /// How many lines of the chunk are neither empty nor comments.
+    /// How many lines where reading goes on are neither empty nor comments.
     fn lines_beside(&self, comments: &[u8]) -> usize {
-        let lines = self.bytes[..self.end].split(|&b| b == b'\n').map(<[u8]>::trim_ascii_start);
+        let lines =
+            self.bytes[self.at..self.end].split(|&b| b == b'\n').map(<[u8]>::trim_ascii_start);
         lines.filter(|line| line.first().is_some_and(|mark| !comments.contains(mark))).count()
     }
 }

@@ -1,6 +1,6 @@
 //! Files by name: the format comes from the extension, compression from the content.
 
-use crate::chunks::Source;
+use crate::chunks::{BYTE_ORDER_MARK, Source};
 use crate::counted::Counted;
 use crate::cursor::{Cursor, shown};
 use crate::error::{FileError, FileErrorCode, Parsed};
@@ -160,7 +160,9 @@ pub(crate) fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>
     let size = file.metadata().ok().filter(|m| m.is_file() && m.len() > 0).map(|m| m.len());
     let mut file = BufReader::with_capacity(1 << 16, file);
     let first = file.fill_buf()?;
-    let (is_gzip, told) = (first.starts_with(&GZIP_MAGIC), FileFormat::of_bytes(first));
+    let is_gzip = first.starts_with(&GZIP_MAGIC);
+    let first = first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first);
+    let told = FileFormat::of_bytes(first);
     let told = told.or(FileFormat::may_be_frostt(first).then_some(FileFormat::Frostt));
     Ok((Plain { file, size }, is_gzip, told))
 }

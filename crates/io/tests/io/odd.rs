@@ -82,6 +82,25 @@ fn digits_beyond_the_largest_number_are_refused_and_names_are_not() {
     assert!(mtx("real", "1e-999").contains("1,1=0.0"));
 }
 
+/// Editors on Windows put a mark before a text; there, shells write UTF-16.
+#[test]
+fn byte_order_marks_are_no_part_of_the_text() {
+    let folder = Folder::new();
+    let mtx = "%%MatrixMarket matrix coordinate real general\r\n2 2 1\r\n2 1 5\r\n";
+    for (name, text) in [("a.mtx", mtx), ("a.tns", "2 1 5\n"), ("b.tns", "# dims: 2 2\n2 1 5\n")] {
+        let path = folder.file(name);
+        fs::write(&path, format!("\u{feff}{text}")).unwrap();
+        let list = read(&path).unwrap().coordinates;
+        assert_eq!((list.crds(), list.vals().len()), (&[vec![1], vec![0]][..], 1), "{name}");
+        assert!(tamis_io::Cut::open(&path, &ReadOptions::default()).is_some(), "{name}");
+        let wide: Vec<u8> =
+            format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        fs::write(&path, wide).unwrap();
+        let error = read(&path).unwrap_err();
+        assert_eq!(error.message, "the text has characters of 16 bits (UTF-16)", "{name}");
+    }
+}
+
 /// The fill value is read as values are, or refused: never skipped.
 #[test]
 fn fill_values_are_read_as_values_are() {
