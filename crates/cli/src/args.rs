@@ -121,9 +121,9 @@ pub struct RunArgs {
     /// The name and the size of the grid of ranks that a schedule and formats name: refused if there are not as many
     #[arg(long, value_name = "NAME=N")]
     pub grid: Option<String>,
-    /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
-    /// letter K M G T; without it what is free. Programs on .mtx and .tns files that are larger run
-    /// part by part, where their outermost loop can be cut
+    /// The most memory for tensors and files being read, as in 500M or 8GiB: bytes, or times 1000 per
+    /// letter K M G T, 1024 as KiB MiB GiB TiB; without it what is free. Programs on .mtx and .tns
+    /// files that are larger run part by part, where their outermost loop can be cut
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
     /// Run so many times and report the median; --json has each
@@ -273,8 +273,8 @@ pub struct ConvertArgs {
     /// elements that it adds (blocks, diagonals, dense) are written as zeros; implies --expand
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
-    /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
-    /// letter K M G T; without it what is free
+    /// The most memory for tensors and files being read, as in 500M or 8GiB: bytes, or times 1000 per
+    /// letter K M G T, 1024 as KiB MiB GiB TiB; without it what is free
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
 }

@@ -38,7 +38,7 @@ pub fn limit_memory(text: Option<&str>) -> Result<(), Failure> {
     let Some(text) = text else { return Ok(()) };
     let size = tamis::size::bytes(text).filter(|&n| n > 0);
     let size = size.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
-        invalid(&format!("--memory-limit {text}"), "this is no size", "write it as 500M or 8G")
+        invalid(&format!("--memory-limit {text}"), "this is no size", "write it as 500M or 8GiB")
     })?;
     tamis::budget::set_limit(size);
     Ok(())

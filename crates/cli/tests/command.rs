@@ -472,11 +472,14 @@ fn every_stage_is_explained() {
 
 #[test]
 fn memory_is_limited() {
+    let read = ["run", "t = A(i,j)", "-i", "A=data/bar.mtx.gz", "--memory-limit", "100k"];
+    check(&read, 1, "a first part of the file does not fit");
     let dense = ["run", "C(i,j) = A(i,j) + 1", "-g", "A=3000x3000:0.001", "-f", "C=dense"];
     for backend in ["jit", "c", "interp"] {
         let with = |limit| [&dense[..], &["--backend", backend, "--memory-limit", limit]].concat();
-        check(&with("30MB"), 2, "--memory-limit 30MB: this is no size");
-        check(&with("30M"), 1, "72.000 MB more were needed");
+        check(&with("30MX"), 2, "--memory-limit 30MX: this is no size");
+        check(&with("30MB"), 1, "72.000 MB more were needed");
+        check(&with("0.03GiB"), 1, "the limit of 32.212 MB");
         if backend != "interp" {
             check(&with("0.2G"), 0, "C: 3000 x 3000");
         }

@@ -190,10 +190,11 @@ impl<'s> Chunks<'s> {
     }
 
     fn resize(&mut self, bytes: usize) -> Parsed<()> {
-        self.reservation.resize(bytes, "a line of the file", "").map_err(Flaw::of_memory)?;
+        let what = if bytes > CHUNK { "a line of the file" } else { "a first part of the file" };
+        self.reservation.resize(bytes, what, "").map_err(Flaw::of_memory)?;
         let more = bytes.saturating_sub(self.bytes.len());
         let reserved = self.bytes.try_reserve_exact(more);
-        reserved.map_err(|_| Flaw::too_large("a line of the file does not fit into memory"))?;
+        reserved.map_err(|_| Flaw::too_large(format!("{what} does not fit into memory")))?;
         self.bytes.resize(bytes, 0);
         Ok(())
     }

@@ -143,6 +143,7 @@ pub fn refusal(what: &str, bytes: Option<f64>, help: &str) -> Diagnostic {
     let size = |bytes: f64| match bytes {
         1e9.. => format!("{:.3} GB", bytes / 1e9),
         1e6.. => format!("{:.3} MB", bytes / 1e6),
+        1.0 => "1 byte".to_owned(),
         _ => format!("{bytes} bytes"),
     };
     let mut message = format!("{what} does not fit in memory");
