@@ -182,6 +182,7 @@ impl Parser<'_> {
     /// `=`, or what stands before it in `+=`, `min=`.
     fn assignment(&mut self) -> Result<Option<Range<usize>>, Diagnostic> {
         let span = self.span();
+        let target = self.source[..span.start].rsplit([';', '\n']).next().unwrap_or("").trim();
         match self.kind() {
             Kind::Sign("=") => {
                 self.at += 1;
@@ -195,11 +196,10 @@ impl Parser<'_> {
                 self.at += 2;
                 Ok(Some(span))
             }
-            Kind::Sign("-=") => Err(self.unexpected("=", "write y(i) += -(...)")),
-            Kind::Sign("/=") => Err(self.unexpected("=", "write y(i) *= 1 / (...)")),
+            Kind::Sign("-=") => Err(self.unexpected("=", &format!("write {target} += -(...)"))),
+            Kind::Sign("/=") => Err(self.unexpected("=", &format!("write {target} *= 1 / (...)"))),
             Kind::Sign(":" | "-" | "<" | "==") => {
-                let target = self.source[..span.start].rsplit([';', '\n']).next().unwrap_or("");
-                Err(self.unexpected("=", &format!("write {} = ...", target.trim())))
+                Err(self.unexpected("=", &format!("write {target} = ...")))
             }
             Kind::End | Kind::Separator => Err(self.unexpected("=", "write y(i) = ...")),
             Kind::Sign(",") => {

@@ -246,6 +246,11 @@ fn syntax_is_refused_with_the_place() {
         "",
         "error[syntax]: there is no statement\n  | \n  | ^\n  = help: write a statement: y(i) = A(i,j) * x(j)",
     );
+    refused(
+        "a = 1; b(i[1:]) -= c(i)",
+        "error[syntax]: expected =, found -=\n  | a = 1; b(i[1:]) -= c(i)\n  |                 ^^\n  = \
+         help: write b(i[1:]) += -(...)",
+    );
 }
 
 #[test]
