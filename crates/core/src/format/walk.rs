@@ -186,6 +186,7 @@ impl<'t> Walk<'t> {
             let entered = self.enter_chain(k, &tuple, path);
             *broken = entered
                 .and_then(|()| self.check_order(k, &tuple, before.as_deref(), &mut seen))
+                .map_err(|(l, reason)| (l, format!("{reason}, at position {p}")))
                 .err();
             if broken.is_none() {
                 self.check_below(k + chain, p, path, broken);

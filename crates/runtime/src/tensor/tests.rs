@@ -113,9 +113,9 @@ fn compressed_levels_below_functions_of_modes() {
         ((2, Part::Pos, &[1, 2, 3]), "level 2: pos starts at 1, not 0"),
         ((2, Part::Pos, &[0, 4, 3]), "level 2: pos descends at entry 2"),
         ((2, Part::Pos, &[0, 2, 2]), "level 2: pos ends at 2, crd has 3 entries"),
-        ((2, Part::Crd, &[1, 0, 1]), "level 2: the coordinate 0 comes after 1"),
-        ((2, Part::Crd, &[1, 1, 1]), "level 2: the coordinate 1 is repeated"),
-        ((2, Part::Crd, &[0, 2, 1]), "level 2: the coordinate 2 lies outside 0..2"),
+        ((2, Part::Crd, &[1, 0, 1]), "level 2: the coordinate 0 comes after 1, at position 1"),
+        ((2, Part::Crd, &[1, 1, 1]), "level 2: the coordinate 1 is repeated, at position 1"),
+        ((2, Part::Crd, &[0, 2, 1]), "level 2: the coordinate 2 lies outside 0..2, at position 1"),
     ]);
 }
 
@@ -128,10 +128,16 @@ fn ranges_below_diagonals() {
         vals: 9,
     };
     dia.check(&[
-        ((1, Part::Crd, &[-3, 0, 3]), "level 1: the coordinate -3 lies outside -2..4"),
-        ((1, Part::Crd, &[-2, 0, 4]), "level 1: the coordinate 4 lies outside -2..4"),
-        ((1, Part::Crd, &[0, -2, 3]), "level 1: the coordinate -2 comes after 0"),
-        ((1, Part::Crd, &[0, 0, 3]), "level 1: the coordinate 0 is repeated"),
+        (
+            (1, Part::Crd, &[-3, 0, 3]),
+            "level 1: the coordinate -3 lies outside -2..4, at position 0",
+        ),
+        (
+            (1, Part::Crd, &[-2, 0, 4]),
+            "level 1: the coordinate 4 lies outside -2..4, at position 2",
+        ),
+        ((1, Part::Crd, &[0, -2, 3]), "level 1: the coordinate -2 comes after 0, at position 1"),
+        ((1, Part::Crd, &[0, 0, 3]), "level 1: the coordinate 0 is repeated, at position 1"),
         ((2, Part::Crd, &[0]), "level 2 is range, which has not a crd array"),
     ]);
 }
@@ -156,25 +162,25 @@ fn lists() {
         vals: 3,
     };
     coo.check(&[
-        ((1, Part::Crd, &[0, 2, 0]), "level 1: the coordinate 0 comes after 2"),
-        ((2, Part::Crd, &[3, 1, 0]), "level 2: the coordinate 1 comes after 3"),
-        ((2, Part::Crd, &[3, 3, 0]), "level 2: the coordinate 3 is repeated"),
-        ((2, Part::Crd, &[1, 4, 0]), "level 2: the coordinate 4 lies outside 0..4"),
+        ((1, Part::Crd, &[0, 2, 0]), "level 1: the coordinate 0 comes after 2, at position 2"),
+        ((2, Part::Crd, &[3, 1, 0]), "level 2: the coordinate 1 comes after 3, at position 1"),
+        ((2, Part::Crd, &[3, 3, 0]), "level 2: the coordinate 3 is repeated, at position 1"),
+        ((2, Part::Crd, &[1, 4, 0]), "level 2: the coordinate 4 lies outside 0..4, at position 1"),
         ((2, Part::Crd, &[1, 3]), "level 2: crd has 2 entries for 3 parents"),
-        ((1, Part::Crd, &[0, 0, 3]), "level 1: the coordinate 3 lies outside 0..3"),
+        ((1, Part::Crd, &[0, 0, 3]), "level 1: the coordinate 3 lies outside 0..3, at position 2"),
     ]);
     let any = Valid { format: "coo(nonordered)", ..coo };
     let place = (1, Part::Crd, &[0, 2, 0][..]);
     assert_eq!(any.message(any.dims, &[place], 3), "");
     let twice = (2, Part::Crd, &[1, 3, 1][..]);
-    let repeated = "level 2: the coordinate 1 is repeated";
+    let repeated = "level 2: the coordinate 1 is repeated, at position 2";
     assert_eq!(any.message(any.dims, &[place, twice], 3), repeated);
     let free = Valid { format: "coo(nonordered,nonunique)", ..any };
     assert_eq!(free.message(free.dims, &[place, twice], 3), "");
     let sorted = Valid { format: "coo(nonunique)", ..free };
     let twice = (2, Part::Crd, &[1, 1, 1][..]);
     assert_eq!(sorted.message(sorted.dims, &[twice], 3), "");
-    let descends = "level 1: the coordinate 0 comes after 2";
+    let descends = "level 1: the coordinate 0 comes after 2, at position 2";
     assert_eq!(sorted.message(sorted.dims, &[place, twice], 3), descends);
 }
 
@@ -192,8 +198,14 @@ fn lists_that_alternate_coordinates() {
             (1, Part::Crd, &[0, 1, 0, 3, 2, 0, 1]),
             "level 1: crd has 7 elements, which are not 2 for each position",
         ),
-        ((1, Part::Crd, &[0, 3, 0, 1, 2, 0]), "level 2: the coordinate 1 comes after 3"),
-        ((1, Part::Crd, &[0, 1, 0, 4, 2, 0]), "level 2: the coordinate 4 lies outside 0..4"),
+        (
+            (1, Part::Crd, &[0, 3, 0, 1, 2, 0]),
+            "level 2: the coordinate 1 comes after 3, at position 1",
+        ),
+        (
+            (1, Part::Crd, &[0, 1, 0, 4, 2, 0]),
+            "level 2: the coordinate 4 lies outside 0..4, at position 1",
+        ),
         ((2, Part::Crd, &[1, 3, 0]), "level 2 is singleton, which has not a crd array"),
     ]);
 }
@@ -210,8 +222,14 @@ fn slots() {
         ((1, Part::Width, &[]), "the width of level 1 is not one number"),
         ((1, Part::Width, &[-1]), "the width of level 1 is not one number"),
         ((1, Part::Width, &[3]), "level 3: crd has 6 entries for 9 parents"),
-        ((3, Part::Crd, &[1, -2, 0, 3, -1, -1]), "level 3: the coordinate -2 lies outside 0..4"),
-        ((3, Part::Crd, &[1, -1, 0, 4, -1, -1]), "level 3: the coordinate 4 lies outside 0..4"),
+        (
+            (3, Part::Crd, &[1, -2, 0, 3, -1, -1]),
+            "level 3: the coordinate -2 lies outside 0..4, at position 1",
+        ),
+        (
+            (3, Part::Crd, &[1, -1, 0, 4, -1, -1]),
+            "level 3: the coordinate 4 lies outside 0..4, at position 3",
+        ),
     ]);
     let unpadded = Valid {
         format: "(i, j) -> (i: dense, j: singleton)",
@@ -219,8 +237,10 @@ fn slots() {
         arrays: &[(2, Part::Crd, &[1, 0, 3])],
         vals: 3,
     };
-    unpadded
-        .check(&[((2, Part::Crd, &[1, -1, 3]), "level 2: the coordinate -1 lies outside 0..4")]);
+    unpadded.check(&[(
+        (2, Part::Crd, &[1, -1, 3]),
+        "level 2: the coordinate -1 lies outside 0..4, at position 1",
+    )]);
 }
 
 #[test]
@@ -257,7 +277,7 @@ fn hash_maps() {
         ),
         (
             (2, Part::Crd, &[4, 1, -1, 12, -1, -1, 2, -1]),
-            "level 2: the coordinate 12 lies outside 0..9",
+            "level 2: the coordinate 12 lies outside 0..9, at position 3",
         ),
         (
             (2, Part::Crd, &[4, 1, -2, -1, -1, -1, 2, -1]),
@@ -341,7 +361,7 @@ fn unordered_entries_have_another_constructor() {
     let told = Tensor::coo([3, 3], [vec![2, 0], vec![0, 1]], vec![1.0, 2.0]).expect_err("unsorted");
     assert_eq!(
         told.to_string(),
-        "error[invalid-tensor]: level 1: the coordinate 0 comes after 2\n  \
+        "error[invalid-tensor]: level 1: the coordinate 0 comes after 2, at position 1\n  \
          = help: check how the arrays were made; Tensor::from_triplets takes entries in any order"
     );
 }
