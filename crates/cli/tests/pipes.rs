@@ -139,4 +139,5 @@ fn conversions_keep_symmetries_and_patterns() {
 #[test]
 fn hdf5_is_left_to_python() {
     check(&["info", "x.bsp.h5"], 2, "HDF5 is read and written by Python alone");
+    check(&["info", "x.npy"], 2, "scipy.sparse.coo_array(x)) makes one of an array x");
 }

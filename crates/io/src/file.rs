@@ -268,6 +268,10 @@ pub(crate) fn unknown_format(path: &Path) -> FileError {
             "HDF5 is read and written by Python alone, which has its library",
             "in Python, tamis.write(\"x.bsp.npz\", tamis.read(\"x.bsp.h5\")) makes a file that is read here",
         ),
+        Some("npy") => whole(
+            "an array alone, .npy, is not read or written; archives with its entries, .npz, are",
+            "in Python, scipy.sparse.save_npz(\"x.npz\", scipy.sparse.coo_array(x)) makes one of an array x",
+        ),
         _ => whole(
             "the name does not end in a known file format",
             "known are .npz, .bsp.npz, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them",
