@@ -26,13 +26,20 @@ pub(super) fn parallelize(
     let threads = unit == ParallelUnit::CpuThread && races == Races::NoRaces;
     if threads && let Some(lhs) = raced(s, var) {
         let element = crate::cin::print::access(&s.program, &lhs);
-        let message = format!(
-            "several iterations of {name} may add to the same {element}: {name} does not follow \
-             from its coordinates"
-        );
+        let message = match lhs.indices.is_empty() {
+            true => format!("every iteration of {name} may add to {element}"),
+            false => format!(
+                "several iterations of {name} may add to the same {element}: {name} does not \
+                 follow from its coordinates"
+            ),
+        };
         let help = "choose atomics, temporary or parallel_reduction, or a loop over coordinates \
                     of the result";
-        return Err(s.refuse(2, message, help.to_owned()));
+        let help = match s.loops_of_kernels() {
+            Some(all) => format!("{help}; or name a loop that only another kernel has: {all}"),
+            None => help.to_owned(),
+        };
+        return Err(s.refuse(2, message, help));
     }
     if unit == ParallelUnit::CpuVector
         && let Some((&other, _)) = s.kernel().tags.iter().find(|(_, tag)| tag.is_by_lanes())

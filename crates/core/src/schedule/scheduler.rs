@@ -127,11 +127,11 @@ impl<'s> Scheduler<'s> {
             let help = format!("name the loop that each rank runs, {}", self.name(ranks.inner));
             return Err(self.refuse(arg, message, help));
         }
-        let names: Vec<&str> = loops.iter().map(|&v| self.name(v)).collect();
         let message = format!("there is no loop over {name}");
-        let help = match names.is_empty() {
-            true => "the kernel has no loops".to_owned(),
-            false => format!("the loops are over {}", names.join(", ")),
+        let help = match self.loops_of_kernels() {
+            Some(all) => format!("a schedule changes the loops of one kernel: {all}"),
+            None if loops.is_empty() => "the kernel has no loops".to_owned(),
+            None => format!("the loops are over {}", self.names(&loops)),
         };
         let diagnostic = Diagnostic::new(Code::UnknownVariable, message);
         Err(self.placed(diagnostic, arg).help(help))
@@ -220,6 +220,22 @@ impl<'s> Scheduler<'s> {
         let stores =
             |k: &Kernel| copies(&self.program, k) && tensors[k.result].name == name && reads_own(k);
         if kernels.iter().any(stores) { &tensors[own].name } else { name }
+    }
+
+    /// The loops of each kernel that computes, where several do: a schedule may be for another one than was meant.
+    pub(super) fn loops_of_kernels(&self) -> Option<String> {
+        let computes = |kernel: &&Kernel| !copies(&self.program, kernel);
+        let all: Vec<&Kernel> = self.program.kernels.iter().filter(computes).collect();
+        let told = |kernel: &&Kernel| {
+            let (loops, result) = (kernel.body.loops(), &self.program.tensors[kernel.result].name);
+            let loops = if loops.is_empty() { "none".to_owned() } else { self.names(&loops) };
+            format!("{result} has {loops}")
+        };
+        (all.len() > 1).then(|| all.iter().map(told).collect::<Vec<_>>().join("; "))
+    }
+
+    fn names(&self, vars: &[IndexVar]) -> String {
+        vars.iter().map(|&v| self.name(v)).collect::<Vec<_>>().join(", ")
     }
 
     /// The name of a variable.
