@@ -98,8 +98,8 @@ impl Kernel {
         for (id, tensor) in self.compiled().program.tensors.enumerate() {
             let Role::Input(source) = tensor.role else { continue };
             let name = &self.program().tensors[source].name;
-            let place =
-                operands.iter().position(|(n, _)| n == name).ok_or_else(|| missing(name))?;
+            let place = operands.iter().position(|(n, _)| n == name);
+            let place = place.ok_or_else(|| missing(self.program(), source))?;
             inputs.push((id, place));
         }
         check_once(operands.iter().map(|(name, _)| *name))?;

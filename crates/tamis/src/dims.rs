@@ -57,10 +57,11 @@ impl<'p> Learner<'p> {
         let Some(dims) = self.known.tensors.get(&access.tensor) else { return Ok(()) };
         let program = self.program;
         if dims.len() != access.indices.len() {
+            let modes =
+                if dims.len() == 1 { "1 mode".to_owned() } else { format!("{} modes", dims.len()) };
             let message = format!(
-                "{} has {} modes and is used with {}",
+                "{} has {modes} and is used with {}",
                 program.tensors[access.tensor].name,
-                dims.len(),
                 access.indices.len()
             );
             return Err(Diagnostic::new(Code::OrderMismatch, message)

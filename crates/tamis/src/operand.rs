@@ -160,11 +160,21 @@ pub(crate) fn other_pattern(name: &str, own: &dyn Display, wanted: &dyn Display)
         .help("compile the kernel for the format of the pattern, or convert the pattern")
 }
 
-pub(crate) fn missing(name: &str) -> Diagnostic {
+/// Refuses a call without a value for a tensor, where the program reads it first.
+pub(crate) fn missing(program: &Program, tensor: TensorId) -> Diagnostic {
+    let name = &program.tensors[tensor].name;
     let told = Diagnostic::new(Code::MissingInput, format!("{name} has no value"));
+    let mut uses = program.statements.iter().flat_map(|s| {
+        let reads = s.value.accesses();
+        reads.into_iter().chain([&s.result])
+    });
+    let told = match uses.find(|access| access.tensor == tensor) {
+        Some(access) => told.at(&program.source, access.span.clone()),
+        None => told,
+    };
     match notation::constant(name) {
         Some(help) => told.help(help),
-        None => told.help_by("give it one: {}", [Setting::Value(name.to_owned())]),
+        None => told.help_by("give it one: {}", [Setting::Value(name.clone())]),
     }
 }
 

@@ -41,6 +41,20 @@ fn a_kernel_runs_again_on_other_contents() {
 }
 
 #[test]
+fn a_missing_operand_is_shown_where_it_is_read() {
+    let (a, x) = (matrix(), vector());
+    let operands = [("A", &a), ("x", &x)];
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &Options::default());
+    let told = kernel.expect("a valid program").run(&operands[..1]);
+    let told = told.expect_err("x is missing").to_string();
+    let expected = "error[missing-input]: x has no value\n  | y(i) = A(i,j) * x(j)\n  |                 ^^^^\n";
+    assert!(told.starts_with(expected), "{told}");
+    let told = tamis::evaluate("y(i) = A(i,j) * x(j)", &[("A", &x), ("x", &x)]);
+    let told = told.expect_err("a vector").message;
+    assert_eq!(told, "A has 1 mode and is used with 2");
+}
+
+#[test]
 fn a_kernel_refuses_operands_that_are_stored_otherwise() {
     let (a, x) = (matrix(), vector());
     let operands = [("A", &a), ("x", &x)];
