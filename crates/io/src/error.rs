@@ -126,6 +126,23 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
+/// The error as those of kernels: a file that does not fit in memory has their code for that.
+impl From<FileError> for Diagnostic {
+    fn from(error: FileError) -> Diagnostic {
+        let code = match error.code {
+            FileErrorCode::TooLarge => Code::OutOfMemory,
+            FileErrorCode::UnknownFormat => Code::UnknownFormat,
+            _ => Code::File,
+        };
+        let path = error.path.display().to_string();
+        Diagnostic::new(code, error.message).help(error.help).in_file(
+            &path,
+            error.line,
+            error.column,
+        )
+    }
+}
+
 /// An error in the text; boxed by the readers so that success stays small.
 #[derive(Debug)]
 pub(crate) struct Flaw {

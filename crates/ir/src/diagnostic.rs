@@ -74,6 +74,7 @@ codes! {
     BoundBroken "bound-broken" Execution "A dimension breaks what the schedule promises of it.";
     InvalidTensor "invalid-tensor" Execution "The arrays of a tensor break its format's promises.";
     DuplicateEntry "duplicate-entry" Execution "A coordinate occurs twice where that was refused.";
+    File "file" Execution "A file cannot be read or written.";
     OutOfMemory "out-of-memory" Execution "An array does not fit in memory.";
     IntegerOverflow "integer-overflow" Execution "A value does not fit the result's data type.";
     PositionOverflow "position-overflow" Execution "A position does not fit its index width.";

@@ -78,19 +78,17 @@
 //! # }
 //! ```
 //!
-//! A file becomes a tensor of a format, and a result a file (feature `io`):
+//! A file becomes a tensor of a format, and a result a file (feature `io`); `tamis::io` has headers, comments and parts of files:
 //!
 //! ```
 //! # #[cfg(feature = "io")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use tamis::{DataType, Duplicates, format, io, pack};
 //! # let folder = tamis::temporary::Temporary::folder(&std::env::temp_dir())?;
 //! # let [a_mtx, b_tns] = ["a.mtx", "b.tns"].map(|name| folder.path().join(name));
 //! # std::fs::write(&a_mtx, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4.0\n2 1 5.0\n")?;
-//! let csr = format::parse("csr{f32}", Some(2))?.resolve(DataType::F64)?;
-//! let a = pack(&io::read(&a_mtx)?.coordinates, &csr, Duplicates::Sum)?;
+//! let a = tamis::read(&a_mtx, "csr{f32}")?;
 //! let b = tamis::evaluate("B(j,i) = A(i,j)", &[("A", &a)])?;
-//! io::write(&b_tns, &b.to_coordinates()?, &io::WriteOptions::default())?;
+//! tamis::write(&b_tns, &b)?;
 //! assert_eq!(std::fs::read_to_string(&b_tns)?, "# dims: 3 2\n1 2 5\n3 1 4\n");
 //! # Ok(())
 //! # }
@@ -177,6 +175,7 @@
 //! | `waste` | refusing formats that would take far more memory than entries need |
 //! | `dims` | dimensions of index variables |
 //! | `explain` | stages as text |
+//! | `file` | files as tensors, and tensors as files, by name |
 //! | `dist` | tensors and kernels in parts, on several processes |
 //! | `library` | programs as libraries in C or Rust that need no Tamis |
 //! | `tune` | the fastest of several schedules, timed and remembered |
@@ -195,6 +194,8 @@ mod dims;
 pub mod dist;
 mod estimate;
 pub mod explain;
+#[cfg(feature = "io")]
+mod file;
 mod footprint;
 #[cfg(feature = "cuda")]
 pub mod gpu;
@@ -222,6 +223,8 @@ pub use backend::Backend;
 pub use builder::Program;
 pub use convert::{ToFormat, pack, usual_format};
 pub use estimate::{Estimate, KernelEstimate, LoopEstimate};
+#[cfg(feature = "io")]
+pub use file::{read, write};
 pub use footprint::{footprint, stored_values};
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use library::{Language, SourceFile};
