@@ -4,6 +4,7 @@
 //! in either way. Every step that fails names the byte where it failed.
 
 use crate::error::{FileErrorCode, Flaw, Parsed, counted};
+use crate::header::FILL_MARK;
 use crate::number;
 use std::fmt;
 
@@ -315,6 +316,16 @@ impl<'a> Cursor<'a> {
         self.check_range(field, value)?;
         self.at += field.len();
         Ok(value)
+    }
+
+    /// Refuses a comment in this line that says a fill value which is no number.
+    pub fn check_fill(&self, comment: &str) -> Parsed<()> {
+        let Some(text) = comment.strip_prefix(FILL_MARK).map(str::trim) else { return Ok(()) };
+        if number::scalar_of(text).is_some() {
+            return Ok(());
+        }
+        let message = format!("the fill value {} is not a number", shown(text.as_bytes()));
+        Err(self.flaw(FileErrorCode::Syntax, message, "write a number, inf, -inf or nan"))
     }
 
     /// Refuses digits beyond the largest float, which would be infinite; infinity has a name.

@@ -2,11 +2,10 @@
 
 use crate::chunks::{BYTE_ORDER_MARK, Source};
 use crate::counted::Counted;
-use crate::cursor::{Cursor, shown};
 use crate::error::{FileError, FileErrorCode, Parsed};
 use crate::header::{FILL_MARK, File, FileFormat, Header, Layout, ReadOptions, WriteOptions};
 use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
-use crate::{folder, frostt, matrix_market, npz, progress, rutherford_boeing, save};
+use crate::{folder, frostt, matrix_market, npz, number, progress, rutherford_boeing, save};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, BufRead, BufReader, Write};
@@ -86,19 +85,9 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
 
 /// Takes the fill value out of the comments.
 pub(crate) fn take_fill(header: &mut Header) {
-    let said = |line: &String| line.strip_prefix(FILL_MARK).map(npz::scalar_of);
+    let said = |line: &String| line.strip_prefix(FILL_MARK).map(number::scalar_of);
     header.fill = header.comments.iter().find_map(said).flatten();
     header.comments.retain(|line| said(line).is_none());
-}
-
-/// Refuses a comment, in the line of the cursor, that says a fill value which is no number.
-pub(crate) fn check_fill(line: &Cursor, comment: &str) -> Parsed<()> {
-    let Some(text) = comment.strip_prefix(FILL_MARK).map(str::trim) else { return Ok(()) };
-    if npz::scalar_of(text).is_some() {
-        return Ok(());
-    }
-    let message = format!("the fill value {} is not a number", shown(text.as_bytes()));
-    Err(line.flaw(FileErrorCode::Syntax, message, "write a number, inf, -inf or nan"))
 }
 
 /// Whether a path is `-`: standard input or output.
@@ -270,7 +259,8 @@ pub(crate) fn unknown_format(path: &Path) -> FileError {
         ),
         Some("npy") => whole(
             "an array alone, .npy, is not read or written; archives with its entries, .npz, are",
-            "in Python, scipy.sparse.save_npz(\"x.npz\", scipy.sparse.coo_array(x)) makes one of an array x",
+            "in Python, scipy.sparse.save_npz(\"x.npz\", scipy.sparse.coo_array(x)) makes one of \
+             an array x",
         ),
         _ => whole(
             "the name does not end in a known file format",

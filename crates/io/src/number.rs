@@ -5,6 +5,8 @@
 //! point numbers accurately"). Everything else goes through the standard library, which is exact
 //! too but needs the end of the number first.
 
+use tamis_runtime::Scalar;
+
 /// Powers of ten that an `f64` holds exactly.
 const EXACT_POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
@@ -139,6 +141,11 @@ fn complex_parts(field: &[u8]) -> [Option<&[u8]>; 2] {
         Some(p) => [Some(&body[..p]), Some(&body[p..])],
         None => [None, Some(body)],
     }
+}
+
+/// How a number is said in a file that only has text: names of what is no number in any case, as values have them.
+pub(crate) fn scalar_of(text: &str) -> Option<Scalar> {
+    Scalar::parse(&text.trim().to_ascii_lowercase().replace("infinity", "inf"))
 }
 
 #[cfg(test)]

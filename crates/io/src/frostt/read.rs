@@ -5,7 +5,6 @@ use crate::chunks::{Chunks, Source};
 use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, LARGEST};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries as counted};
-use crate::file::check_fill;
 use crate::header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry};
 use crate::parts::Scope;
 use std::path::Path;
@@ -172,7 +171,7 @@ fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
         } else if preamble.dims.is_none() && is_extended(&comment) {
             preamble.extended = true;
         } else {
-            check_fill(cursor, &comment)?;
+            cursor.check_fill(&comment)?;
             preamble.comments.push_text(comment)?;
         }
         *cursor = line;

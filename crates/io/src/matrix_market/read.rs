@@ -4,7 +4,6 @@ use crate::chunks::{Chunks, Source};
 use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, shown};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, counted, entries};
-use crate::file::check_fill;
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::parts::Scope;
 use crate::triplets::{Entry, One, Triplets, integers, too_large};
@@ -191,7 +190,7 @@ fn read_comments(cursor: &mut Cursor) -> Parsed<Counted<String>> {
             [] if line.at() > cursor.at() => {}
             [b'%', comment @ ..] => {
                 let comment = String::from_utf8_lossy(comment).trim().to_string();
-                check_fill(cursor, &comment)?;
+                cursor.check_fill(&comment)?;
                 comments.push_text(comment)?;
             }
             _ => return Ok(comments),

@@ -21,7 +21,7 @@ use crate::{progress, save};
 use array::{Array, read_array, write_array};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
-use tamis_runtime::{Code, Coordinates, Diagnostic, Scalar, Values, check_dims};
+use tamis_runtime::{Code, Coordinates, Diagnostic, Values, check_dims};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -167,9 +167,4 @@ fn entries(dims: Vec<u64>, crds: Vec<Vec<u64>>, vals: Values) -> Parsed<Coordina
     };
     check_dims(&dims).map_err(flawed)?;
     Coordinates::new(dims, crds, vals).map_err(flawed)
-}
-
-/// How a number is said in a file that only has text: names of what is no number in any case, as values have them.
-pub(crate) fn scalar_of(text: &str) -> Option<Scalar> {
-    Scalar::parse(&text.trim().to_ascii_lowercase().replace("infinity", "inf"))
 }

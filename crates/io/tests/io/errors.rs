@@ -145,8 +145,8 @@ fn arrays_are_as_long_as_their_dimensions_say() {
         let text = format!("%%MatrixMarket matrix array real {symmetry}\n2 2\n{values}");
         read_matrix_market(text.as_bytes(), "a.mtx".as_ref()).unwrap_err().to_string()
     };
-    let expect = "error[file-syntax]: a.mtx:6:1: expected the end of the file after 3 values, found \"4\"\n  \
-                  help: correct the dimensions or the symmetry in the header";
+    let expect = "error[file-syntax]: a.mtx:6:1: expected the end of the file after 3 values, \
+                  found \"4\"\n  help: correct the dimensions or the symmetry in the header";
     assert_eq!(refused("symmetric", "1\n2\n3\n4\n"), expect);
     let expect = "error[file-truncated]: a.mtx:7:1: an array of 2 rows and 2 columns has 4 values, \
                   the file ends after 3\n  \
