@@ -7,6 +7,7 @@
 //! A part of a chain of an associative and commutative operator counts as a part of the value.
 
 use super::scheduler::{Scheduler, copies};
+use crate::cin::Program;
 use crate::cin::simplify::Facts;
 use crate::notation::{self, Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -63,9 +64,12 @@ pub(super) fn read(s: &Scheduler<'_>, arg: usize, text: &str) -> Result<Expr, Di
     Ok(facts.expr(names.in_kernel(statement.value.clone())))
 }
 
+/// An operand of the kernel; of a copy, which mode of what is named each of its modes is.
+type Operand = (TensorId, Option<Vec<usize>>);
+
 /// What the names of an expression are in the kernel.
 struct Names {
-    tensors: IdVec<TensorId, Option<TensorId>>,
+    tensors: IdVec<TensorId, Option<Operand>>,
     vars: IdVec<IndexVar, IndexVar>,
 }
 
@@ -101,7 +105,9 @@ impl Names {
                 let diagnostic = Diagnostic::new(Code::UnknownTensor, message).help(help);
                 return Err(s.inside(arg, behind(target, &decl.span), diagnostic));
             };
-            tensors.push(Some(access.tensor));
+            let is_copy = s.program.tensors[access.tensor].name != decl.name;
+            let modes = if is_copy { copied_modes(&s.program, access.tensor) } else { None };
+            tensors.push(Some((access.tensor, modes)));
         }
         let mut known: Vec<IndexVar> = s.kernel().body.loops();
         known.extend(reads.iter().flat_map(|a| a.indices.iter().copied()));
@@ -121,14 +127,33 @@ impl Names {
     fn in_kernel(&self, e: Expr) -> Expr {
         match e {
             Expr::Access(a) => {
-                let tensor = self.tensors[a.tensor].expect("what is read is an operand");
-                let indices = a.indices.iter().map(|&v| self.vars[v]).collect();
-                Expr::Access(Access { tensor, indices, ..a }.without_whole_slices())
+                let known = self.tensors[a.tensor].as_ref();
+                let (tensor, modes) = known.expect("what is read is an operand");
+                let own: Vec<IndexVar> = a.indices.iter().map(|&v| self.vars[v]).collect();
+                let of_copy = |modes: &Vec<usize>| -> Option<Vec<IndexVar>> {
+                    modes.iter().map(|&mode| own.get(mode).copied()).collect()
+                };
+                let copied = modes.as_ref().filter(|_| !a.is_sliced()).and_then(of_copy);
+                let access = Access { tensor: *tensor, indices: copied.unwrap_or(own), ..a };
+                Expr::Access(access.without_whole_slices())
             }
             Expr::Index(v) => Expr::Index(self.vars[v]),
             e => e.map_children(&mut |child| self.in_kernel(child)),
         }
     }
+}
+
+/// Which mode of the tensor that it is a copy of each mode of a copy is.
+fn copied_modes(program: &Program, copy: TensorId) -> Option<Vec<usize>> {
+    let kernel = program.kernels.iter().find(|kernel| kernel.result == copy)?;
+    let mut modes = None;
+    kernel.body.for_each_assign(&mut |lhs, _, rhs| {
+        if let Expr::Access(of) = rhs {
+            let mode = |v: &IndexVar| of.indices.iter().position(|w| w == v);
+            modes = lhs.indices.iter().map(mode).collect();
+        }
+    });
+    modes
 }
 
 /// A span in the text behind the target.
