@@ -1,7 +1,7 @@
 //! Arrays in memory, each owned by exactly one side, and the page policy of large ones.
 //!
-//! Results of 1 KiB and more begin with a line of the cache. Those of 4 MiB and more are aligned to 2 MiB and offered
-//! to the system for huge pages: adding sparse matrices is page faults otherwise. Kernels of every backend grow their results by
+//! Results of 1 KiB and more that never grew begin with a line of the cache; those of 4 MiB and more are aligned to 2 MiB
+//! and offered to the system for huge pages: adding sparse matrices is page faults otherwise. Kernels grow results by
 //! [`reserve`] or its like in C; all of it is the C library's memory, freed by [`budget`]'s `free`.
 
 use crate::budget;

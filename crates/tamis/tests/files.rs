@@ -1,4 +1,4 @@
-//! Files as tensors of a format, and what is said of those that are none.
+//! Reading files into tensors of a format, and the diagnostics for files that hold no tensor.
 
 use std::fs;
 use tamis::{Code, Diagnostic, Place, Tensor, temporary::Temporary};

@@ -1,9 +1,14 @@
 //! Splitting one task into several: what is computed beforehand into temporaries.
 //!
-//! Seven reasons: a reduction that lacks variables of the result; factors of a product that need fewer loops than all of it; a reduction inside a
-//! larger expression that suits other loops than the rest; a merge of so many sparse operands that
-//! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
-//! that is better assembled elsewhere first, see [`crate::legalise::output`]; terms that are listed first.
+//! Seven reasons:
+//!
+//! - a reduction lacks variables of the result;
+//! - factors of a product need fewer loops than all of it;
+//! - a reduction inside a larger expression suits other loops than the rest;
+//! - the terms of a reduction are few, and are listed first ([`super::listed_terms`]);
+//! - a merge of so many sparse operands would have too many cases;
+//! - the result cannot hold intermediate sums;
+//! - the result is better assembled elsewhere first ([`crate::legalise::output`]).
 
 use crate::cin::Role;
 use crate::format::Format;
