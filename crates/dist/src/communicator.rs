@@ -37,7 +37,18 @@ pub trait Communicator: Send + Sync {
     ///
     /// The diagnostic by which the phase failed, the same on all ranks.
     fn settle(&self, failure: Option<Diagnostic>) -> Result<(), Diagnostic>;
+
+    /// Does work in groups, each of which takes steps of its own: ranks that give the same number are a group, in the
+    /// order that they have here. [`grouped`] is the way to call it.
+    ///
+    /// # Errors
+    ///
+    /// What the work of this group failed by; other groups do not know of it.
+    fn in_groups(&self, group: u64, work: GroupWork<'_>) -> Result<(), Diagnostic>;
 }
+
+/// What the ranks of a group do together.
+pub type GroupWork<'w> = &'w mut dyn FnMut(&dyn Communicator) -> Result<(), Diagnostic>;
 
 impl<C: Communicator + ?Sized> Communicator for &C {
     fn rank(&self) -> usize {
@@ -62,6 +73,10 @@ impl<C: Communicator + ?Sized> Communicator for &C {
 
     fn settle(&self, failure: Option<Diagnostic>) -> Result<(), Diagnostic> {
         (**self).settle(failure)
+    }
+
+    fn in_groups(&self, group: u64, work: GroupWork<'_>) -> Result<(), Diagnostic> {
+        (**self).in_groups(group, work)
     }
 }
 
@@ -91,6 +106,40 @@ pub fn phase<T>(
 ) -> Result<T, Diagnostic> {
     comm.begin();
     settled(comm, work())
+}
+
+/// Does work in groups of ranks: those that give the same number are a group, in the order that they have here. An
+/// error of one group is the same error of all.
+///
+/// # Errors
+///
+/// The diagnostic by which a group failed; of several, that of the group with the lowest rank.
+///
+/// ```
+/// use tamis_dist::{Communicator, grouped, on_threads};
+///
+/// // Even and odd ranks.
+/// let heard = on_threads(5, |comm| {
+///     let rank = comm.rank() as u8;
+///     grouped(comm, u64::from(rank % 2), |group| Ok(group.all_gather(&[rank])?.concat()))
+/// });
+/// assert_eq!(heard[3], Ok(vec![1, 3]));
+/// assert_eq!(heard[4], Ok(vec![0, 2, 4]));
+/// ```
+pub fn grouped<T>(
+    comm: &dyn Communicator,
+    group: u64,
+    work: impl FnOnce(&dyn Communicator) -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
+    phase(comm, || {
+        let (mut work, mut done) = (Some(work), None);
+        comm.in_groups(group, &mut |own| {
+            let Some(work) = work.take() else { return Ok(()) };
+            done = Some(phase(own, || work(own))?);
+            Ok(())
+        })?;
+        done.ok_or_else(|| Diagnostic::new(Code::Internal, "a group ended without a result"))
+    })
 }
 
 /// Ends a phase of work that was done without steps: the same outcome on all ranks.

@@ -1,6 +1,6 @@
 //! How much went between ranks: the figure that plans of communication are held to.
 
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, GroupWork};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tamis_ir::diagnostic::Diagnostic;
 
@@ -97,6 +97,19 @@ impl<C: Communicator> Communicator for Counted<C> {
 
     fn settle(&self, failure: Option<Diagnostic>) -> Result<(), Diagnostic> {
         self.comm.settle(failure)
+    }
+
+    fn in_groups(&self, group: u64, work: GroupWork<'_>) -> Result<(), Diagnostic> {
+        self.comm.in_groups(group, &mut |own| {
+            let counted = Counted::new(own);
+            let done = work(&counted);
+            let Counts { sent, received, messages, steps } = counted.counts();
+            self.sent.fetch_add(sent, Relaxed);
+            self.received.fetch_add(received, Relaxed);
+            self.messages.fetch_add(messages, Relaxed);
+            self.steps.fetch_add(steps, Relaxed);
+            done
+        })
     }
 }
 

@@ -35,7 +35,7 @@ mod mpi;
 mod steps;
 mod threads;
 
-pub use communicator::{Communicator, agree, phase, same};
+pub use communicator::{Communicator, GroupWork, agree, grouped, phase, same};
 pub use counted::{Counted, Counts};
 pub use mpi::Mpi;
 pub use threads::on_threads;

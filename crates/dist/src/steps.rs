@@ -12,7 +12,8 @@
 //! A rank that ends for good says so once. If others were about to do something else they fail, now and from then on.
 
 use crate::bytes;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, GroupWork};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
@@ -29,6 +30,16 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Sends a part to all other ranks, as [`exchange`](Engine::exchange); some part is not empty.
     fn all_gather(&self, part: &[u8], room: &mut [Room]) -> Result<(), Diagnostic>;
+
+    /// An engine for some ranks, in this order, of which this one is one. All ranks call this, each for its group.
+    fn group(&self, members: &[usize]) -> Result<Self, Diagnostic>
+    where
+        Self: Sized;
+
+    /// Gives the engine of a group back, after all of its ranks have ended.
+    fn leave(&self, group: Self)
+    where
+        Self: Sized;
 }
 
 /// Room for what a rank sends here; none for what this one keeps.
@@ -337,6 +348,28 @@ impl<E: Engine> Communicator for Stepwise<E> {
         state.depth = state.depth.saturating_sub(1);
         outcome
     }
+
+    fn in_groups(&self, group: u64, work: GroupWork<'_>) -> Result<(), Diagnostic> {
+        let groups = self.all_gather(&group.to_le_bytes())?;
+        let own = &groups[self.rank()];
+        let members: Vec<usize> = (0..self.ranks()).filter(|&rank| groups[rank] == *own).collect();
+        let comm = Stepwise::new(self.engine.group(&members)?);
+        let done = catch_unwind(AssertUnwindSafe(|| work(&comm)));
+        let outcome = match done {
+            Ok(outcome) => comm.end(outcome),
+            Err(payload) => {
+                // The others of the group wait for a step that is left undone: here, too, then.
+                let _amid = comm.is_amid_step().then(|| self.state());
+                if !comm.is_amid_step() {
+                    let told = Diagnostic::new(Code::Internal, format!("rank {} panicked", self.rank()));
+                    let _ = comm.end::<()>(Err(told));
+                }
+                resume_unwind(payload)
+            }
+        };
+        self.engine.leave(comm.engine);
+        outcome
+    }
 }
 
 /// Keeps memory for ever, as it is after an error of the engine: the library may still read and write what it was given.
@@ -382,6 +415,12 @@ mod tests {
             assert_eq!(room[1].length, 0);
             Ok(())
         }
+
+        fn group(&self, _: &[usize]) -> Result<Scripted, Diagnostic> {
+            Err(Diagnostic::new(Code::RankFailed, "there are no groups"))
+        }
+
+        fn leave(&self, _: Scripted) {}
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use crate::communicator::Communicator;
 use crate::steps::{Engine, Header, Room, Stepwise};
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
@@ -25,9 +26,9 @@ pub fn on_threads<T: Send>(
     n: usize,
     body: impl Fn(&dyn Communicator) -> Result<T, Diagnostic> + Sync,
 ) -> Vec<Result<T, Diagnostic>> {
-    let post = Post::new(n);
+    let post = Arc::new(Post::new(n));
     let run = |rank: usize| {
-        let comm = Stepwise::new(Rank { rank, post: &post });
+        let comm = Stepwise::new(Rank::new(rank, Arc::clone(&post)));
         let done = catch_unwind(AssertUnwindSafe(|| body(&comm)));
         comm.end(done.unwrap_or_else(|payload| Err(panicked(rank, &*payload))))
     };
@@ -74,6 +75,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Post {
     ranks: usize,
     boxes: Vec<Letterbox>,
+    /// Those of groups, by the number of times that ranks made groups before and the first rank, and how many ranks of
+    /// the group are still to come.
+    groups: Mutex<HashMap<(usize, usize), (Arc<Post>, usize)>>,
 }
 
 /// Of a sender and a receiver: messages in the order in which they were sent.
@@ -85,7 +89,22 @@ struct Letterbox {
 
 impl Post {
     fn new(ranks: usize) -> Post {
-        Post { ranks, boxes: (0..ranks * ranks).map(|_| Letterbox::default()).collect() }
+        let boxes = (0..ranks * ranks).map(|_| Letterbox::default()).collect();
+        Post { ranks, boxes, groups: Mutex::default() }
+    }
+
+    /// That of a group, which the first rank to come makes and the last one takes away.
+    fn of_group(&self, made: usize, members: &[usize]) -> Arc<Post> {
+        let mut groups = locked(&self.groups);
+        let key = (made, members[0]);
+        let new = || (Arc::new(Post::new(members.len())), members.len());
+        let (post, to_come) = groups.entry(key).or_insert_with(new);
+        let post = Arc::clone(post);
+        *to_come -= 1;
+        if *to_come == 0 {
+            groups.remove(&key);
+        }
+        post
     }
 
     fn send(&self, from: usize, to: usize, message: Vec<u8>) {
@@ -110,12 +129,18 @@ impl Post {
 }
 
 /// A rank as the engine of its thread.
-struct Rank<'p> {
+struct Rank {
     rank: usize,
-    post: &'p Post,
+    post: Arc<Post>,
+    /// How often ranks made groups.
+    groups: AtomicUsize,
 }
 
-impl Rank<'_> {
+impl Rank {
+    fn new(rank: usize, post: Arc<Post>) -> Rank {
+        Rank { rank, post, groups: AtomicUsize::new(0) }
+    }
+
     fn others(&self) -> impl Iterator<Item = usize> {
         let rank = self.rank;
         (0..self.post.ranks).filter(move |&other| other != rank)
@@ -129,7 +154,7 @@ impl Rank<'_> {
     }
 }
 
-impl Engine for Rank<'_> {
+impl Engine for Rank {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -159,4 +184,13 @@ impl Engine for Rank<'_> {
         self.fill(room);
         Ok(())
     }
+
+    fn group(&self, members: &[usize]) -> Result<Rank, Diagnostic> {
+        let own = members.iter().position(|&rank| rank == self.rank);
+        let rank = own.ok_or_else(|| Diagnostic::new(Code::Internal, "a rank is of no group"))?;
+        let made = self.groups.fetch_add(1, Relaxed);
+        Ok(Rank::new(rank, self.post.of_group(made, members)))
+    }
+
+    fn leave(&self, _: Rank) {}
 }

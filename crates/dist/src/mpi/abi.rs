@@ -123,6 +123,7 @@ functions! {
     abort = "MPI_Abort"(Handle, c_int);
     error_string = "MPI_Error_string"(c_int, *mut c_char, *mut c_int);
     dup = "MPI_Comm_dup"(Handle, *mut Handle);
+    split = "MPI_Comm_split"(Handle, c_int, c_int, *mut Handle);
     free = "MPI_Comm_free"(*mut Handle);
     set_errhandler = "MPI_Comm_set_errhandler"(Handle, Handle);
     rank = "MPI_Comm_rank"(Handle, *mut c_int);

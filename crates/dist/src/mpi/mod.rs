@@ -4,7 +4,7 @@ mod abi;
 mod library;
 mod world;
 
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, GroupWork};
 use crate::steps::{Engine, Stepwise};
 use abi::{Api, Handle};
 use std::num::NonZeroUsize;
@@ -220,6 +220,10 @@ impl Communicator for Mpi {
 
     fn settle(&self, failure: Option<Diagnostic>) -> Result<(), Diagnostic> {
         self.steps.settle(failure)
+    }
+
+    fn in_groups(&self, group: u64, work: GroupWork<'_>) -> Result<(), Diagnostic> {
+        self.steps.in_groups(group, work)
     }
 }
 

@@ -37,20 +37,27 @@ impl World {
     ///
     /// [`Code::RankFailed`] if the library fails.
     pub(super) fn copy_of(api: &'static Api, comm: Handle) -> Result<World, Diagnostic> {
-        let (mut copy, mut rank, mut ranks, mut level) = (0, 0, 0, 0);
+        let mut copy = 0;
+        // SAFETY: MPI is initialised, the handle is of its library, and there is room for the result.
+        unsafe { checked(api, "MPI_Comm_dup", (api.dup)(comm, &mut copy)) }?;
+        World::of(api, copy)
+    }
+
+    /// A communicator that is ours alone.
+    fn of(api: &'static Api, comm: Handle) -> Result<World, Diagnostic> {
+        let (mut rank, mut ranks, mut level) = (0, 0, 0);
         // SAFETY: MPI is initialised, the handle is of its library, and there is room for all results.
         unsafe {
             checked(api, "MPI_Query_thread", (api.query_thread)(&mut level))?;
-            checked(api, "MPI_Comm_dup", (api.dup)(comm, &mut copy))?;
-            let returned = (api.set_errhandler)(copy, api.abi.errors_return);
+            let returned = (api.set_errhandler)(comm, api.abi.errors_return);
             checked(api, "MPI_Comm_set_errhandler", returned)?;
-            checked(api, "MPI_Comm_rank", (api.rank)(copy, &mut rank))?;
-            checked(api, "MPI_Comm_size", (api.size)(copy, &mut ranks))?;
+            checked(api, "MPI_Comm_rank", (api.rank)(comm, &mut rank))?;
+            checked(api, "MPI_Comm_size", (api.size)(comm, &mut ranks))?;
         }
         let thread = (level < api.abi.serialized).then(|| thread::current().id());
         let (rank, ranks) = (rank as usize, ranks as usize);
         let broken = AtomicBool::new(false);
-        Ok(World { api, comm: copy, rank, ranks, piece: PIECE, thread, broken })
+        Ok(World { api, comm, rank, ranks, piece: PIECE, thread, broken })
     }
 
     /// Whether a call failed on this rank.
@@ -191,6 +198,23 @@ impl Engine for World {
         }
         let others = (0..self.ranks).filter(|to| *to != self.rank);
         self.transfer(others.map(|to| (to, part)), room)
+    }
+
+    fn group(&self, members: &[usize]) -> Result<World, Diagnostic> {
+        self.may_call()?;
+        let (mut comm, first) = (0, members[0] as c_int);
+        // SAFETY: the communicator is ours, and there is room for the result. The first rank tells the groups apart.
+        let error = unsafe { (self.api.split)(self.comm, first, self.rank as c_int, &mut comm) };
+        self.checked("MPI_Comm_split", error)?;
+        let group = World::of(self.api, comm).inspect_err(|_| self.broken.store(true, Relaxed))?;
+        Ok(World { piece: self.piece, ..group })
+    }
+
+    fn leave(&self, group: World) {
+        match group.is_broken() {
+            true => self.broken.store(true, Relaxed),
+            false => group.free(),
+        }
     }
 }
 
