@@ -49,8 +49,8 @@ def run(
     ``comm`` is a communicator of mpi4py, by default ``MPI.COMM_WORLD``. Each rank gives the whole
     of the same operands. An error of one rank is raised on all of them. Options are those of
     ``tamis.evaluate``; what stands behind the format of an operand and ``@`` says where it lies,
-    ``format={"A": "csr @ rows(x)"}``, ``nz(x)`` or ``replicated``, over a grid of ranks that has a
-    name: ``grid="x=4"`` is refused where there are not as many.
+    ``format={"A": "csr @ rows(x)"}``, ``nz(x)``, ``blocks(i: x, j: y)`` or ``replicated``, over a grid
+    of ranks whose axes have names: ``grid="x=2,y=2"`` is refused where there are not as many.
     """
     if comm is None:
         from mpi4py import MPI

@@ -118,7 +118,8 @@ pub struct RunArgs {
     /// Run on so many ranks that are threads of this process: what --mpi does, to be tried at home
     #[arg(long, value_name = "N")]
     pub ranks: Option<usize>,
-    /// The name and the size of the grid of ranks that a schedule and formats name: refused if there are not as many
+    /// The axes of the grid of ranks that a schedule and formats name, as in x=4 or x=2,y=2: refused if there are not as
+    /// many ranks
     #[arg(long, value_name = "NAME=N")]
     pub grid: Option<String>,
     /// The most memory for tensors and files being read, as in 500M or 8GiB: bytes, or times 1000 per
@@ -201,7 +202,7 @@ pub struct ExplainArgs {
     /// How many ranks: comm tells what they would send each other, with the operands of -i and -g
     #[arg(long, value_name = "N")]
     pub ranks: Option<usize>,
-    /// The name and the size of the grid of ranks that a schedule and formats name
+    /// The axes of the grid of ranks that a schedule and formats name, as in x=4
     #[arg(long, value_name = "NAME=N", requires = "ranks")]
     pub grid: Option<String>,
     /// How fast their messages are: bytes per second and the time until one begins to arrive

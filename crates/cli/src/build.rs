@@ -22,8 +22,7 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
         )
     })?;
     let formats = inputs::formats(&program, &args.tensors.formats)?;
-    if let Some((name, _)) =
-        inputs::placements(&program, &args.tensors.formats)?.0.first_key_value()
+    if let Some((name, _)) = inputs::placements(&program, &args.tensors.formats)?.first_key_value()
     {
         let help = "leave out what stands behind @";
         return Err(invalid(&format!("-f {name}"), "libraries run in one process", help));

@@ -4,7 +4,7 @@ use crate::args::{ExplainArgs, TensorArgs};
 use crate::failure::{Failure, invalid, suggested};
 use crate::introduction::introduction;
 use crate::lists::Readers;
-use crate::ranks::{Operands, Ranks, named};
+use crate::ranks::{Layout, Operands, Ranks, named};
 use crate::{inputs, json, streams};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
@@ -24,10 +24,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let is_form = |form: &String| FileFormat::parse(form).is_none();
     let forms: Vec<String> = forms.into_iter().filter(is_form).collect();
     let formats = inputs::formats(&program, &texts)?;
-    let (_, grids) = inputs::placements(&program, &texts)?;
-    if args.ranks.is_none() {
-        tamis::dist::check_grid(None, &schedule, &grids, 1)?;
-    }
+    inputs::placements(&program, &texts)?;
     let mut stages = vec![];
     for name in &args.emit {
         stages.push(Stage::parse(name).ok_or_else(|| {
@@ -100,12 +97,16 @@ fn forecast(
     let texts: Vec<String> =
         args.tensors.formats.iter().filter(|text| text.contains('=')).cloned().collect();
     let formats = inputs::formats(program, &texts)?;
-    let (placements, grids) = inputs::placements(program, &texts)?;
+    let placements = inputs::placements(program, &texts)?;
     let schedule = tamis::schedule::parse(&args.schedule)?;
-    tamis::dist::check_grid(args.grid.as_deref(), &schedule, &grids, ranks)?;
+    let layout = Layout::of(args.grid.as_deref(), &schedule, placements, ranks)?;
+    if layout.grid.dimensions() > 1 {
+        let reason = "what ranks in a grid of several axes send is not foretold";
+        return Err(invalid(&option, reason, "name one axis"));
+    }
     let readers = Readers::Ranks(Ranks::One);
     let held = inputs::operands(program, &args.tensors, &formats, dtype, readers)?;
-    let Operands::Whole(held) = Operands::on(Ranks::One, held, &placements)? else {
+    let Operands::Whole(held) = Operands::on(Ranks::One, held, &layout)? else {
         unreachable!("one process has all")
     };
     let operands = named(&held);
@@ -122,7 +123,7 @@ fn forecast(
         ..Options::default()
     };
     let kernel = Kernel::of_program(program.clone(), &operands, &options)?;
-    Ok(kernel.forecast(ranks, &operands, &placements)?.text(network))
+    Ok(kernel.forecast(ranks, &operands, &layout.placements)?.text(network))
 }
 
 /// A program with what the command line says of its tensors and loops, and the formats of operands,

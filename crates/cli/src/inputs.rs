@@ -8,9 +8,9 @@ use crate::given::{check_all_given, next, order_of, other_order, twice};
 use crate::lists::{About, List, Listed, Readers, files};
 use crate::progress;
 use crate::ranks::{Operand, Ranks};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
-use tamis::dist::{Described, Distributed, Placement, Placements, agree};
+use tamis::dist::{Described, Distributed, Placements, agree, format_of};
 use tamis::format::LevelMap;
 use tamis::notation::Program;
 use tamis::{
@@ -92,7 +92,7 @@ pub fn formats(
     for text in texts.iter().filter(|text| FileFormat::parse(text).is_none()) {
         let (name, format) = assignment("-f", text, || next(program, |n| specs.contains_key(n)))?;
         let order = order_of(program, name)?;
-        let format = Placement::behind(format)?.format;
+        let format = format_of(format);
         let spec = tamis::format::parse(format, Some(order))?;
         if specs.insert(name.to_owned(), spec).is_some() {
             return Err(twice("-f", name));
@@ -101,11 +101,8 @@ pub fn formats(
     Ok(specs)
 }
 
-/// Where the operands of `-f` lie on ranks, by name, and the grids that are named there.
-pub fn placements(
-    program: &Program,
-    texts: &[String],
-) -> Result<(Placements, BTreeSet<String>), Failure> {
+/// Where the tensors of `-f` lie on ranks, by name.
+pub fn placements(program: &Program, texts: &[String]) -> Result<Placements, Failure> {
     let mut formats: Vec<(&str, &str)> = vec![];
     for text in texts.iter().filter(|text| FileFormat::parse(text).is_none()) {
         let known = |n: &str| formats.iter().any(|(other, _)| *other == n);

@@ -7,10 +7,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 use tamis::dist::{
-    Communicator, Counted, Described, Distributed, Mpi, Placements, agree, on_threads, phase, same,
+    Communicator, Counted, Described, Distributed, Grid, Mpi, Placements, agree, on_threads, phase,
+    same,
 };
 use tamis::notation::Program;
-use tamis::{Code, Diagnostic, Kernel, Options, Results, Storage, Tensor};
+use tamis::{Code, Diagnostic, Kernel, Options, Results, Schedule, Storage, Tensor};
 
 /// More threads as ranks are of no use.
 const MOST_THREADS: usize = 256;
@@ -66,6 +67,25 @@ pub enum Operand {
     OnDisk(Described),
 }
 
+/// The grid of ranks, and where tensors lie on it.
+#[derive(Clone)]
+pub struct Layout {
+    pub grid: Grid,
+    pub placements: Placements,
+}
+
+impl Layout {
+    /// What the command line says of so many ranks.
+    pub fn of(
+        grid: Option<&str>,
+        schedule: &Schedule,
+        placements: Placements,
+        ranks: usize,
+    ) -> Result<Layout, Diagnostic> {
+        Ok(Layout { grid: Grid::of(grid, schedule, &placements, ranks)?, placements })
+    }
+}
+
 /// The operands of a program by name.
 pub enum Operands {
     /// All of them.
@@ -75,11 +95,11 @@ pub enum Operands {
 }
 
 impl Operands {
-    /// Splits operands over the ranks, unless they are split already, and moves them where `placements` wants them.
+    /// Splits operands over the ranks, unless they are split already, and moves them where they are wanted.
     pub fn on(
         ranks: Ranks<'_>,
         all: Vec<(String, Operand)>,
-        placements: &Placements,
+        Layout { grid, placements }: &Layout,
     ) -> Result<Operands, Diagnostic> {
         let mut whole = vec![];
         let mut of_ranks: Vec<Vec<(String, Distributed)>> = ranks.each(|_, _| Ok(vec![]))?;
@@ -96,7 +116,7 @@ impl Operands {
                 Operand::OnDisk(_) => unreachable!("ranks keep nothing on disk"),
             };
             let lie = |comm: &dyn Communicator, rank: usize| {
-                phase(comm, || parts[rank].clone().placed_as(comm, &name, placements))
+                phase(comm, || parts[rank].clone().placed_as(comm, grid, (&name, placements)))
             };
             let parts = ranks.each(lie)?;
             of_ranks.iter_mut().zip(parts).for_each(|(all, part)| all.push((name.clone(), part)));
@@ -138,7 +158,7 @@ impl Operands {
         &self,
         ranks: Ranks<'_>,
         kernel: &Kernel,
-        outputs: &[(String, PathBuf)],
+        (outputs, layout): (&[(String, PathBuf)], &Layout),
     ) -> Result<Ran, Diagnostic> {
         match self {
             Operands::Whole(all) => {
@@ -148,8 +168,10 @@ impl Operands {
                 Ok(Ran { results: whole(results), seconds, sent: None })
             }
             Operands::OfRanks(all) => {
-                let ran = ranks
-                    .each(|comm, rank| distributed(comm, kernel, &named(&all[rank]), outputs))?;
+                let run = |comm: &dyn Communicator, rank: usize| {
+                    distributed(comm, (kernel, layout), &named(&all[rank]), outputs)
+                };
+                let ran = ranks.each(run)?;
                 Ok(ran.into_iter().reduce(Ran::joined).expect("there is a rank"))
             }
         }
@@ -211,7 +233,7 @@ impl Ran {
 
 fn distributed(
     comm: &dyn Communicator,
-    kernel: &Kernel,
+    (kernel, Layout { grid, placements }): (&Kernel, &Layout),
     operands: &[(&str, &Distributed)],
     outputs: &[(String, PathBuf)],
 ) -> Result<Ran, Diagnostic> {
@@ -219,7 +241,7 @@ fn distributed(
         let counted = Counted::new(comm);
         agree(comm, Ok(()))?;
         let start = Instant::now();
-        let results = kernel.run_distributed(&counted, operands)?;
+        let results = kernel.run_on_grid(&counted, grid, operands)?;
         let seconds = start.elapsed().as_secs_f64();
         let sent = comm.all_gather(&counted.counts().sent.to_le_bytes())?;
         let sent =
@@ -228,7 +250,10 @@ fn distributed(
         let to_folder =
             |name: &str| outputs.iter().any(|(n, path)| n == name && tamis_io::is_folder(path));
         let outcome = |(name, part): (String, Distributed)| match to_folder(&name) {
-            true => Ok((name, Outcome::OfRanks(vec![part]))),
+            true => {
+                let part = part.placed_as(comm, grid, (&name, placements))?;
+                Ok((name, Outcome::OfRanks(vec![part])))
+            }
             false => Ok((name, Outcome::Whole(part.gather(comm)?))),
         };
         let results = results.into_iter().map(outcome).collect::<Result<_, Diagnostic>>()?;

@@ -6,7 +6,7 @@ use crate::lists::Readers;
 use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
 use crate::profile::{self, DryRun};
-use crate::ranks::{Operand, Operands, Outcome, Outcomes, Ranks, named};
+use crate::ranks::{Layout, Operand, Operands, Outcome, Outcomes, Ranks, named};
 use crate::recommend::duration;
 use crate::streams::{self, Until};
 use crate::{inputs, json, out_of_core, progress, written};
@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis::dist::{self, Placements};
 use tamis::notation::Program;
 use tamis::{
     Backend, Code, Diagnostic, FormatSpec, Kernel, Options, Profile, Scalar, Schedule, Storage,
@@ -63,8 +62,8 @@ pub struct Request {
     pub formats: BTreeMap<String, FormatSpec>,
     /// How the program is compiled.
     pub options: Options,
-    /// Where operands lie on ranks.
-    pub placements: Placements,
+    /// Where tensors lie on ranks.
+    pub layout: Layout,
     /// Results and where they go.
     pub outputs: Vec<(String, PathBuf)>,
     /// How many threads there are.
@@ -88,8 +87,8 @@ impl Request {
         let outputs = outputs(&program, args)?;
         let files = args.tensors.inputs.iter().chain(&args.outputs);
         inputs::check_standard(&args.tensors.formats, files)?;
-        let (placements, grids) = inputs::placements(&program, &args.tensors.formats)?;
-        dist::check_grid(args.grid.as_deref(), &schedule, &grids, ranks.count())?;
+        let placements = inputs::placements(&program, &args.tensors.formats)?;
+        let layout = Layout::of(args.grid.as_deref(), &schedule, placements, ranks.count())?;
         let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
         let of_result = |(name, _): &(&String, _)| inputs::is_result(&program, name);
         let results = formats.iter().filter(of_result);
@@ -103,7 +102,7 @@ impl Request {
             backend,
             ..Options::default()
         };
-        Ok(Request { program, formats, options, placements, outputs, threads, parsing })
+        Ok(Request { program, formats, options, layout, outputs, threads, parsing })
     }
 }
 
@@ -114,7 +113,7 @@ fn whole(
     ranks: Ranks<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Request { program, formats, mut options, placements, outputs, threads, parsing } = request;
+    let Request { program, formats, mut options, layout, outputs, threads, parsing } = request;
     let (dtype, backend) = (options.datatype, options.backend);
     let start = Instant::now();
     // Tuning runs in this process.
@@ -124,7 +123,7 @@ fn whole(
     let mut told = vec![];
     if args.tune {
         // Each schedule runs: what is slow is said before.
-        let all = Operands::on(Ranks::One, operands, &placements)?;
+        let all = Operands::on(Ranks::One, operands, &layout)?;
         told = warned(&all.compile(program.clone(), &options)?, &all, &[], args)?;
         let _tuning = progress::stage("tuning");
         let Operands::Whole(all) = all else { unreachable!("one process has all") };
@@ -138,7 +137,7 @@ fn whole(
         }
         options.schedule = tuned.schedule;
     }
-    let operands = Operands::on(ranks, operands, &placements)?;
+    let operands = Operands::on(ranks, operands, &layout)?;
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;
@@ -151,7 +150,7 @@ fn whole(
     }
     let (results, runs, profile) = match args.profile {
         true => profile::profiled(&kernel, &operands, (args.time, parsing))?,
-        false => runs(&kernel, ranks, (&operands, &outputs), args.time)?,
+        false => runs(&kernel, ranks, (&operands, &outputs, &layout), args.time)?,
     };
     written::results(ranks, &results, &outputs, inputs::standard_format(&args.tensors.formats))?;
     let report =
@@ -227,7 +226,7 @@ pub struct Run {
 fn runs(
     kernel: &Kernel,
     ranks: Ranks<'_>,
-    (operands, outputs): (&Operands, &[(String, PathBuf)]),
+    (operands, outputs, layout): (&Operands, &[(String, PathBuf)], &Layout),
     count: usize,
 ) -> Result<(Outcomes, Vec<Run>, Option<Profile>), Diagnostic> {
     let mut runs = vec![];
@@ -238,7 +237,7 @@ fn runs(
             runs => format!("computing, run {run} of {runs}"),
         });
         drop(std::mem::take(&mut results));
-        let ran = operands.run(ranks, kernel, outputs)?;
+        let ran = operands.run(ranks, kernel, (outputs, layout))?;
         results = ran.results;
         runs.push(Run { seconds: ran.seconds, ran_on: kernel.ran_on(), sent: ran.sent });
     }

@@ -190,6 +190,39 @@ fn what_ranks_would_send_is_foretold() {
 }
 
 #[test]
+fn ranks_in_a_grid_have_blocks() {
+    let program = ["run", "C(i,k) = A(i,j) * B(j,k)", "-i", MATRIX, "-g", "B=dense", "-d", "k=7"];
+    let one = summary(&program);
+    let both = "distribute(i, io, ii, x); distribute(k, ko, ki, y)";
+    let more: &[&[&str]] = &[
+        &["-s", both, "--grid", "x=3,y=2", "-f", "A=csr @ rows(x)", "-f", "B=dense @ blocks(k: y)"],
+        &["-s", both, "--grid", "y=3,x=2", "-f", "A=csr @ blocks(j: x, i: y)"],
+        &["--grid", "x=3,y=2", "-f", "A=csr @ blocks(i: x, j: y)", "-f", "B=dense @ rows(y)"],
+        &["-s", "distribute(k, ko, ki, y)", "-f", "C=dense @ rows(y)"],
+        &["-f", "A=csr @ nz(i, j)"],
+    ];
+    for more in more {
+        assert_eq!(summary(&[&program[..], &["--ranks", "6"], more].concat()), one, "{more:?}");
+    }
+    // One process has all, also of several axes.
+    assert_eq!(summary(&[&program[..], &["-s", both]].concat()), one);
+    let refused = |more: &[&str], text: &str| {
+        check(&[&program[..], &["--ranks", "6"], more].concat(), 2, text);
+    };
+    refused(&["-s", both], "x and y name axes of a grid of ranks");
+    refused(&["-s", "distribute(i, io, ii, x)", "--grid", "x=3,y=2"], "shares no loop along y");
+    refused(&["-s", "distribute(j, jo, ji, x)"], "its result does not tell it");
+    refused(&["--grid", "x=3,y=2", "-f", "A=csr @ nz(i, j)"], "nz without an axis");
+    let foretold = ["explain", program[1], "-i", MATRIX, "-g", "B=dense", "-d", "k=7", "-s", both];
+    let foretold =
+        [&foretold[..], &["--emit", "comm", "--ranks", "6", "--grid", "x=3,y=2"]].concat();
+    check(&foretold, 2, "is not foretold");
+    let twice = ["run", "C(i,j) = A(i,k) * A(k,j)", "-i", MATRIX, "--ranks", "4"];
+    let twice = [&twice[..], &["-s", "distribute(j, jo, ji, x)"]].concat();
+    check(&twice, 2, "C sums over it, or has it in several modes");
+}
+
+#[test]
 fn operands_lie_as_formats_say() {
     let program = ["run", "y(i) = A(i,j) * x(j)", "-i", MATRIX, "-g", "x=dense"];
     let one = summary(&program);
@@ -208,21 +241,18 @@ fn operands_lie_as_formats_say() {
         check(&[&program[..], &["--ranks", "3"], more].concat(), 2, text);
     };
     on_three(&["--grid", "x=4"], "grid x=4: the grid has 4 ranks, and there are 3");
-    on_three(&["--grid", "x=1,y=3"], "grids of ranks have one dimension");
-    for grid in ["=3", "5 5=3", "x=", "x=three", "x=2=3", "x"] {
+    on_three(&["--grid", "x=2,y=2"], "grid x=2,y=2: the grid has 4 ranks, and there are 3");
+    on_three(&["--grid", "x=1,x=3"], "x is named twice");
+    for grid in ["=3", "5 5=3", "x=", "x=three", "x=2=3", "x", "x=0", "x=3,"] {
         on_three(&["--grid", grid], "expected a name and a number of ranks");
     }
-    on_three(&["--grid", "x=3", "-f", "A=csr @ nz(y)"], "names a grid y");
+    on_three(&["--grid", "x=3", "-f", "A=csr @ nz(y)"], "names an axis y");
     on_three(
         &["-f", "A=csr @ nz(y)", "-s", "distribute(i, io, ii, x)"],
-        "x and y name grids, and there is one",
+        "x and y name axes of a grid of ranks",
     );
-    on_three(
-        &["-f", "A=csr @ blocks(i: x, j: y)"],
-        "a tensor is cut by one mode, blocks by several",
-    );
+    on_three(&["-f", "A=csr @ blocks(k: x)"], "k is not the index of one mode of the tensor");
     on_three(&["-f", "A=csr @ cols(x)"], "cols(x) is no distribution");
-    on_three(&["-f", "y=dense @ rows(x)"], "y is a result, and lies where ranks compute it");
     check(&[&program[..], &["--grid", "x=4"]].concat(), 2, "the grid has 4 ranks, and there is 1");
     on_three(&["-f", "A=dok @ rows(x)"], "A: tensors stored as");
     let number =

@@ -253,6 +253,30 @@ mod tests {
     }
 
     #[test]
+    fn what_a_group_fails_by_is_told_to_all() {
+        let outcomes = |work: &(dyn Fn(usize) -> Result<(), Diagnostic> + Sync)| {
+            on_threads(6, |comm| {
+                grouped(comm, comm.rank() as u64 % 3, |group| {
+                    group.all_gather(&[0])?;
+                    work(comm.rank())?;
+                    group.all_gather(&[1])
+                })
+            })
+        };
+        let fails = |rank: usize| match rank {
+            4 => Err(Diagnostic::new(Code::InvalidTensor, "a row is too long")),
+            _ => Ok(()),
+        };
+        for outcome in outcomes(&fails) {
+            assert_eq!(outcome.unwrap_err().message, "a row is too long");
+        }
+        for outcome in outcomes(&|rank| if rank == 5 { panic!("at once") } else { Ok(()) }) {
+            assert!(outcome.unwrap_err().message.starts_with("rank "));
+        }
+        assert!(outcomes(&|_| Ok(())).iter().all(|outcome| *outcome == Ok(vec![vec![1]; 2])));
+    }
+
+    #[test]
     fn the_hash_is_the_published_one() {
         assert_eq!(fnv(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv(b"a"), 0xaf63_dc4c_8601_ec8c);

@@ -361,7 +361,8 @@ impl<E: Engine> Communicator for Stepwise<E> {
                 // The others of the group wait for a step that is left undone: here, too, then.
                 let _amid = comm.is_amid_step().then(|| self.state());
                 if !comm.is_amid_step() {
-                    let told = Diagnostic::new(Code::Internal, format!("rank {} panicked", self.rank()));
+                    let told =
+                        Diagnostic::new(Code::Internal, format!("rank {} panicked", self.rank()));
                     let _ = comm.end::<()>(Err(told));
                 }
                 resume_unwind(payload)

@@ -75,10 +75,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Post {
     ranks: usize,
     boxes: Vec<Letterbox>,
-    /// Those of groups, by the number of times that ranks made groups before and the first rank, and how many ranks of
-    /// the group are still to come.
-    groups: Mutex<HashMap<(usize, usize), (Arc<Post>, usize)>>,
+    groups: Mutex<Groups>,
 }
+
+/// Those of groups, by the number of times that ranks made groups before and the first rank, and how many ranks of the
+/// group are still to come.
+type Groups = HashMap<(usize, usize), (Arc<Post>, usize)>;
 
 /// Of a sender and a receiver: messages in the order in which they were sent.
 #[derive(Default)]

@@ -10,14 +10,13 @@ use crate::result::returned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
-use tamis::dist::{self, Communicator, Distributed, Mpi, Placement, Placements, phase, same};
+use tamis::dist::{self, Communicator, Distributed, Grid, Mpi, Placements, format_of, phase, same};
 use tamis::{Code, Diagnostic};
 
 /// A format, without what stands behind it and `@`.
 #[pyfunction]
-pub(crate) fn bare_format(py: Python<'_>, text: &str) -> PyResult<String> {
-    let placed = Placement::behind(text).map_err(|told| raised(py, &told))?;
-    Ok(placed.format.to_owned())
+pub(crate) fn bare_format(text: &str) -> &str {
+    format_of(text)
 }
 
 /// Tells the other ranks of a communicator, which compute a program, that this one has failed.
@@ -63,16 +62,16 @@ pub(crate) fn run_on_ranks<'py>(
             let placed = formats.iter().map(|(name, text)| (name.as_str(), text.as_str()));
             let text = format!("{text}\n{formats:?} {grid:?}");
             same(&mpi, "the program and its options", text.as_bytes())?;
-            let (placements, grids) = dist::placements(program, placed)?;
-            dist::check_grid(grid.as_deref(), &options.schedule, &grids, mpi.ranks())?;
+            let placements = dist::placements(program, placed)?;
+            let grid = Grid::of(grid.as_deref(), &options.schedule, &placements, mpi.ranks())?;
             let (named, owner) = given?;
             let named: Vec<(&str, &tamis::Tensor)> =
                 named.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
             let form = kernel.form(&named)?;
-            let parts = lying(&mpi, &named, &placements)?;
+            let parts = lying(&mpi, &grid, &named, &placements)?;
             let parts: Vec<(&str, &Distributed)> =
                 parts.iter().map(|(name, part)| (name.as_str(), part)).collect();
-            let results = form.kernel.run_distributed(&mpi, &parts)?;
+            let results = form.kernel.run_on_grid(&mpi, &grid, &parts)?;
             let mut whole = dist::gathered(&mpi, &results)?;
             let last = whole.pop().ok_or_else(|| {
                 Diagnostic::new(Code::Syntax, "the program computes nothing")
@@ -94,12 +93,13 @@ pub(crate) fn run_on_ranks<'py>(
 /// Operands where they are to lie.
 fn lying(
     mpi: &Mpi,
+    grid: &Grid,
     named: &[(&str, &tamis::Tensor)],
     placements: &Placements,
 ) -> Result<Vec<(String, Distributed)>, Diagnostic> {
     let lying = |(name, tensor): &(&str, &tamis::Tensor)| {
         let split = Distributed::split(mpi, tensor)?;
-        Ok(((*name).to_owned(), split.placed_as(mpi, name, placements)?))
+        Ok(((*name).to_owned(), split.placed_as(mpi, grid, (name, placements))?))
     };
     named.iter().map(lying).collect()
 }

@@ -12,6 +12,7 @@ use crate::kernel::Kernel;
 use crate::operand::{Operand, missing, operand};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tamis_core::cin::Role;
 use tamis_core::format::Storage;
@@ -22,6 +23,15 @@ use tamis_runtime::extent::check_extents;
 
 /// The tensors of a program that have a value, by id: those of usual programs take no allocation.
 pub(crate) type Values<'v, T> = SmallVec<[Option<Cow<'v, T>>; 8]>;
+
+/// What the user says of sizes, beside those of operands.
+#[derive(Clone, Debug)]
+pub(crate) struct Sizes {
+    /// The dimensions of variables.
+    pub(crate) dims: BTreeMap<IndexVar, u64>,
+    /// Those of tensors.
+    pub(crate) shapes: BTreeMap<TensorId, Vec<u64>>,
+}
 
 /// What was found out of the operands of a call.
 pub(crate) struct Binding {
@@ -69,7 +79,20 @@ impl Kernel {
         operands: &[(&str, &'v T)],
         values: &mut Values<'v, T>,
     ) -> Result<Arc<Binding>, Diagnostic> {
-        let last = self.binding.try_lock().ok().and_then(|last| last.clone());
+        self.bound_for(operands, values, self.sizes())
+    }
+
+    /// The same, where the user gave these sizes beside those of operands.
+    pub(crate) fn bound_for<'v, T: Operand>(
+        &self,
+        operands: &[(&str, &'v T)],
+        values: &mut Values<'v, T>,
+        sizes: &Sizes,
+    ) -> Result<Arc<Binding>, Diagnostic> {
+        // What is kept is for the sizes of the kernel.
+        let is_usual = std::ptr::eq(sizes, self.sizes());
+        let last = self.binding.try_lock().ok().filter(|_| is_usual);
+        let last = last.and_then(|last| last.clone());
         let known = last.filter(|binding| binding.fits(operands));
         let inputs = match &known {
             Some(_) => vec![],
@@ -88,7 +111,7 @@ impl Kernel {
         }
         match known {
             Some(binding) => Ok(binding),
-            None => self.binding_of(operands, inputs.clone()),
+            None => self.binding_of(operands, inputs.clone(), sizes),
         }
     }
 
@@ -120,15 +143,16 @@ impl Kernel {
         &self,
         operands: &[(&str, &T)],
         inputs: Vec<(TensorId, usize)>,
+        given: &Sizes,
     ) -> Result<Arc<Binding>, Diagnostic> {
         let compiled = &self.compiled().program;
-        let mut sizes = self.shapes().clone();
+        let mut sizes = given.shapes.clone();
         for &(id, place) in &inputs {
             if let Role::Input(source) = compiled.tensors[id].role {
                 sizes.insert(source, operands[place].1.dims().to_vec());
             }
         }
-        let known = dims::known(self.program(), sizes, self.given())?;
+        let known = dims::known(self.program(), sizes, &given.dims)?;
         let all = dims::all(self.program(), &known)?;
         let all = dims::compiled(compiled, &known, all).ok_or_else(|| {
             Diagnostic::new(Code::Internal, "a tensor without dimensions".to_owned())
@@ -142,7 +166,9 @@ impl Kernel {
         let named = |(name, value): &(&str, &T)| ((*name).to_owned(), value.dims().to_vec());
         let operands = operands.iter().map(named).collect();
         let binding = Arc::new(Binding { operands, inputs, dims: all });
-        if let Ok(mut last) = self.binding.try_lock() {
+        if std::ptr::eq(given, self.sizes())
+            && let Ok(mut last) = self.binding.try_lock()
+        {
             *last = Some(Arc::clone(&binding));
         }
         Ok(binding)

@@ -364,8 +364,9 @@ impl<'p> Explanation<'p> {
                     let plan = plan::plan(&program, kernel);
                     match stage {
                         Stage::Comm => {
+                            let asked = distribution::Asked::of(&program, kernel, &plan);
                             let distribution = distribution::distribution(&program, kernel, &plan);
-                            distribution::print(&program, kernel, &distribution)
+                            distribution::print(&program, kernel, (&asked, &distribution))
                         }
                         _ => plan::print(&program, kernel, &plan),
                     }

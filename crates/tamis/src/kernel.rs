@@ -1,7 +1,7 @@
 //! Kernels: a program compiled for operands of certain formats, callable any number of times.
 
 use crate::backend::Backend;
-use crate::binding::{Binding, Values, check_once};
+use crate::binding::{Binding, Sizes, Values, check_once};
 use crate::compiled_kind::CompiledKind;
 use crate::operand::{
     Given, Operand, check_pattern, longest, operand, other_pattern, request, variable,
@@ -129,9 +129,7 @@ pub struct Kernel {
     fused: CompiledKind,
     assemble: OnceLock<Result<CompiledKind, Diagnostic>>,
     compute: OnceLock<Result<CompiledKind, Diagnostic>>,
-    given: BTreeMap<IndexVar, u64>,
-    /// The dimensions of results that the user gave.
-    shapes: BTreeMap<TensorId, Vec<u64>>,
+    sizes: Sizes,
     /// The formats of results that no kernel writes.
     scattered: BTreeMap<String, Format>,
     /// What was found out of the operands of the last call.
@@ -243,8 +241,7 @@ impl Kernel {
             fused,
             assemble: OnceLock::new(),
             compute: OnceLock::new(),
-            given,
-            shapes,
+            sizes: Sizes { dims: given, shapes },
             scattered: formats.filter(|(_, format)| is_scattered(format)).collect(),
             binding: Mutex::new(None),
             ran_on: AtomicUsize::new(Backend::ALL.len()),
@@ -324,18 +321,21 @@ impl Kernel {
         self.formatted(values)
     }
 
-    /// The dimensions that the user gave, of index variables and of tensors.
-    pub(crate) fn given(&self) -> &BTreeMap<IndexVar, u64> {
-        &self.given
-    }
-
-    pub(crate) fn shapes(&self) -> &BTreeMap<TensorId, Vec<u64>> {
-        &self.shapes
+    /// The dimensions that the user gave.
+    pub(crate) fn sizes(&self) -> &Sizes {
+        &self.sizes
     }
 
     /// The stages of compilation, and the seconds that each took.
     pub fn stages(&self) -> &[(&'static str, f64)] {
         &self.stages
+    }
+
+    /// Whether the user gave the dimension of a variable, or a shape of which it may be one.
+    #[cfg(feature = "dist")]
+    pub(crate) fn gives_size(&self, var: &str) -> bool {
+        let given = self.sizes.dims.keys().any(|&own| self.program.vars[own].name == var);
+        given || !self.sizes.shapes.is_empty()
     }
 
     #[cfg(feature = "dist")]

@@ -1,6 +1,7 @@
 //! Programs as text for other compilers: a library in C or a module in Rust that computes without Tamis.
 
 use crate::backend::Backend;
+use crate::binding::Sizes;
 use crate::explain::Explanation;
 use crate::kernel::Kernel;
 use crate::operand::operand;
@@ -128,7 +129,8 @@ impl Kernel {
         if compiled.program.tensors.iter().any(|tensor| self.is_scattered(&tensor.name)) {
             return Ok(None);
         }
-        let given = Given { vars: self.given().clone(), tensors: self.shapes().clone() };
+        let Sizes { dims: vars, shapes: tensors } = self.sizes().clone();
+        let given = Given { vars, tensors };
         standalone::standalone(name, self.program(), compiled, &given).map(Some)
     }
 }

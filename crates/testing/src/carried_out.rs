@@ -13,14 +13,14 @@ use tamis_core::cin::{Assembling, Kernel, MergeStrategy, ParallelUnit, Program, 
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{Compiled, lowered};
 use tamis_core::plan;
-use tamis_core::plan::distribution::{self, distribution};
+use tamis_core::plan::distribution::{self, Asked, distribution};
 use tamis_ir::ir;
 
 /// What a schedule says of a loop that the code of some kernel does not do, if there is such.
 pub fn dropped(compiled: &Compiled) -> Option<String> {
     let Compiled { program, functions, .. } = compiled;
     let kernels = program.kernels.iter().zip(functions);
-    let says = |kernel: &Kernel| !kernel.tags.is_empty() || kernel.cut.ranks.is_some();
+    let says = |kernel: &Kernel| !kernel.tags.is_empty() || !kernel.cut.ranks.is_empty();
     kernels.filter(|(kernel, _)| says(kernel)).find_map(|(kernel, function)| {
         let what = dropped_of(program, kernel, function)?;
         Some(format!("{what} in\n{}{}", print::program(program), function.function))
@@ -51,14 +51,12 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
     if asked(&on(ParallelUnit::CpuThread)) > 0 && !is_on_threads(kernel, done, &text) {
         return Some("a loop on cpu_thread".to_owned());
     }
-    if kernel.cut.ranks.is_some() && kernel.cut.chunked {
-        let distribution = distribution(program, kernel, &plan);
-        let first = distribution::print(program, kernel, &distribution);
-        if !first
-            .lines()
-            .next()
-            .is_some_and(|line| line.contains(" on each rank") && !line.contains("all of it"))
-        {
+    if kernel.cut.chunked {
+        let asked = Asked::of(program, kernel, &plan);
+        let text =
+            distribution::print(program, kernel, (&asked, &distribution(program, kernel, &plan)));
+        let shared = |line: &&str| line.contains(" on each rank") && !line.contains("all of it");
+        if text.lines().filter(shared).count() < kernel.cut.ranks.len() {
             return Some("a loop that ranks share".to_owned());
         }
     }

@@ -168,10 +168,20 @@ pub fn on_ranks(random: &mut Random, case: &Case) -> String {
     if random.one_in(5) {
         add(&mut text, format!("split(own, outer, inner, {})", 1 + random.below(5)));
     }
-    match compiled(case, &text) {
-        Compiled::Refused if !random.one_in(8) => case.schedule.clone(),
-        _ => text,
+    if matches!(compiled(case, &text), Compiled::Refused) && !random.one_in(8) {
+        text = case.schedule.clone();
     }
+    // Another loop along another axis of the grid.
+    let others: Vec<&String> = loops.iter().filter(|other| **other != var).collect();
+    if !others.is_empty() && random.one_in(2) {
+        let mut longer = text.clone();
+        let other = random.pick(&others);
+        add(&mut longer, format!("distribute({other}, of_group, of_slice, y)"));
+        if !matches!(compiled(case, &longer), Compiled::Refused) {
+            return longer;
+        }
+    }
+    text
 }
 
 /// A schedule for a case, empty if the case does not compile.

@@ -1,6 +1,6 @@
 //! Programs on several ranks have the bits of one process.
 
-use tamis::dist::{Counted, Distributed, Placement, Placements, Run, gathered, on_threads};
+use tamis::dist::{Counted, Distributed, Grid, Placement, Placements, Run, gathered, on_threads};
 use tamis::{Coordinates, Diagnostic, Kernel, Options, Tensor, Values, format};
 use tamis_testing::check::Outcome;
 use tamis_testing::distributed::{RANKS, check};
@@ -294,20 +294,23 @@ fn operands_lie_where_they_are_wanted() {
     let schedule = tamis::schedule::parse("distribute(i, io, ii, x)").unwrap();
     let options = Options { schedule, ..Options::default() };
     let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &options).unwrap();
-    let sent = |placements: &[(&str, Placement)]| {
-        let placements = placements.iter().map(|(name, p)| ((*name).to_owned(), *p)).collect();
+    let sent = |placements: &[(&str, &Placement)]| {
+        let placements =
+            placements.iter().map(|(name, p)| ((*name).to_owned(), (*p).clone())).collect();
         kernel.forecast(5, &operands, &placements).unwrap().bytes(Run::Later)
     };
-    let rows = ("A", Placement::Rows);
-    let all = [sent(&[]), sent(&[rows]), sent(&[rows, ("x", Placement::Replicated)])];
+    let (by_rows, nonzeros) = (Placement::Rows("x".into()), Placement::Nonzeros(None));
+    let rows = ("A", &by_rows);
+    let all = [sent(&[]), sent(&[rows]), sent(&[rows, ("x", &Placement::Replicated)])];
     assert!(all[0] > 2 * all[1] && all[1] > 2 * all[2], "{all:?}");
     let held = on_threads(5, |comm| {
         let split = Distributed::split(comm, &a)?;
         let mut told = vec![];
-        for placement in [Placement::Rows, Placement::Replicated, Placement::Nonzeros] {
-            let placed = split.placed(comm, placement)?;
-            let back = placed.placed(comm, Placement::Nonzeros)?;
-            assert_eq!(back.gather(comm)?, a, "{placement}");
+        let line = Grid::line("x", 5);
+        for placement in [&by_rows, &Placement::Replicated, &nonzeros] {
+            let placed = split.placed(comm, &line, placement)?;
+            let back = placed.placed(comm, &line, &nonzeros)?;
+            assert_eq!(back.gather(comm)?, a, "{placement:?}");
             assert_eq!((back.interval(2), back.held()), (split.interval(2), split.held()));
             told.push(placed.held());
         }
@@ -323,7 +326,7 @@ fn operands_lie_where_they_are_wanted() {
         .unwrap();
     let hashed = tamis::pack(&list, &storage, tamis::Duplicates::Refuse).unwrap();
     for told in on_threads(3, |comm| {
-        Distributed::split(comm, &hashed)?.placed(comm, Placement::Rows).map(|_| ())
+        Distributed::split(comm, &hashed)?.placed(comm, &Grid::line("x", 3), &by_rows).map(|_| ())
     }) {
         assert!(told.is_err_and(|told| told.message.contains("are whole on every rank")));
     }
@@ -349,7 +352,8 @@ fn parts_of_another_communicator_are_refused() {
         });
         let gathers = on_threads(order.len(), |comm| own(comm.rank()).1.gather(comm));
         let places = on_threads(order.len(), |comm| {
-            own(comm.rank()).1.placed(comm, Placement::Replicated)?.gather(comm)
+            let line = Grid::line("x", comm.ranks());
+            own(comm.rank()).1.placed(comm, &line, &Placement::Replicated)?.gather(comm)
         });
         let all = [(runs, &expected["y"]), (gathers, &x), (places, &x)];
         for (found, expected) in
@@ -377,4 +381,112 @@ fn entries_that_come_twice_are_stored_once() {
         let (stored, nnz) = told.unwrap();
         assert_eq!(stored, nnz);
     }
+}
+
+/// Loops over other modes of a result are shared along other axes of a grid: each rank holds its block.
+#[test]
+fn ranks_in_a_grid_have_blocks_of_results() {
+    let n = 60;
+    let dense = |rows: u64, columns: u64| {
+        let value = |k: u64| 1.0 / (1 + k % 13) as f64;
+        Tensor::dense(&[rows, columns], (0..rows * columns).map(value).collect()).unwrap()
+    };
+    let (a, b, c) = (packed(&uneven(n), "csr"), dense(n, 17), dense(17, n));
+    let (listed, columns) = (packed(&uneven(n), "dcsr"), packed(&banded(n), "csc"));
+    type Case<'c> = (&'c str, &'c str, &'c [(&'c str, &'c Tensor)], &'c str);
+    let cases: [Case<'_>; 7] = [
+        (
+            "C(i,k) = A(i,j) * B(j,k)",
+            "i k",
+            &[("A", &a), ("B", &b)],
+            "A: blocks(i: x, j: y); B: blocks(k: y)",
+        ),
+        (
+            "S(i,j) = A(i,j) * B(i,k) * D(k,j)",
+            "i j",
+            &[("A", &a), ("B", &b), ("D", &c)],
+            "A: blocks(i: x, j: y)",
+        ),
+        (
+            "S(i,j) = A(i,j) + E(i,j)",
+            "j i",
+            &[("A", &listed), ("E", &columns)],
+            "E: blocks(i: y, j: x)",
+        ),
+        ("C(i,j) = A(i,k) * E(k,j)", "i j", &[("A", &a), ("E", &columns)], "A: rows(x); E: nz(y)"),
+        ("y(i) = A(i,j) * E(j,i)", "i", &[("A", &a), ("E", &columns)], "E: rows(x)"),
+        ("T(i,k,l) = A(i,k) * B(k,l) * B(i,l)", "i l", &[("A", &a), ("B", &b)], ""),
+        (
+            "T(i,k) = A(i,j) * B(j,k); U(l,k) = D(l,i) * T(i,k)",
+            "l k",
+            &[("A", &a), ("B", &b), ("D", &c)],
+            "",
+        ),
+    ];
+    let mut refused = vec![];
+    for (text, vars, operands, lie) in cases {
+        for sizes in [&[2, 2][..], &[3, 2], &[1, 4], &[5, 1]] {
+            let vars: Vec<&str> = vars.split(' ').collect();
+            let axes = ["x", "y"].iter().zip(&vars);
+            let commands =
+                axes.map(|(axis, var)| format!("distribute({var}, {var}o, {var}i, {axis})"));
+            let schedule = commands.collect::<Vec<_>>().join("; ");
+            let grid: Vec<String> = ["x", "y"]
+                .iter()
+                .zip(sizes)
+                .take(vars.len())
+                .map(|(axis, n)| format!("{axis}={n}"))
+                .collect();
+            let ranks = sizes[..vars.len()].iter().product();
+            let schedule = tamis::schedule::parse(&schedule).unwrap();
+            let mode = |name: &str, var: &str| {
+                let id = tamis::notation::parse(text).unwrap();
+                let access = id.statements.iter().flat_map(|s| s.value.accesses());
+                let mut access = access.filter(|access| id.tensors[access.tensor].name == name);
+                access.find_map(|a| a.indices.iter().position(|v| id.vars[*v].name == var))
+            };
+            let placements: Placements = lie
+                .split("; ")
+                .filter_map(|one| one.split_once(": "))
+                .map(|(name, place)| {
+                    let place = Placement::parse(&format!("@ {place}"), |var| mode(name, var));
+                    (name.to_owned(), place.unwrap().unwrap())
+                })
+                .collect();
+            let grid = Grid::of(Some(&grid.join(",")), &schedule, &placements, ranks);
+            let Ok(grid) = grid else { continue };
+            let options = Options { schedule, ..Options::default() };
+            let kernel = match Kernel::compile(text, operands, &options) {
+                Ok(kernel) => kernel,
+                Err(why) => {
+                    refused.push(format!("{text}: {}", why.message));
+                    continue;
+                }
+            };
+            let expected = kernel.run(operands).unwrap();
+            let found = on_threads(ranks, |comm| {
+                let mut parts = vec![];
+                for (name, tensor) in operands {
+                    let part = Distributed::split(comm, tensor)?;
+                    parts.push((*name, part.placed_as(comm, &grid, (name, &placements))?));
+                }
+                let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
+                let results = kernel.run_on_grid(comm, &grid, &parts)?;
+                let (name, last) = results.iter().last().unwrap();
+                let own = last.entries(comm)?.vals().len();
+                let whole = gathered(comm, &results)?;
+                assert_eq!(whole[name.as_str()], expected[name.as_str()], "{text} on {grid}");
+                Ok((own, whole[name.as_str()].nnz()))
+            });
+            let found: Vec<(usize, usize)> = found.into_iter().map(Result::unwrap).collect();
+            assert_eq!(found.iter().map(|(own, _)| own).sum::<usize>(), found[0].1, "{text}");
+            // No rank has much more than its share, where there is something to share.
+            let share = found[0].1 / ranks;
+            assert!(
+                found.iter().all(|(own, _)| *own <= 4 * share + 40),
+                "{text} on {grid}: {found:?}"
+            );
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
 }

@@ -17,8 +17,8 @@ pub struct CutOptions {
     /// Whether its function runs the parts of a loop that a schedule gives to threads by itself, for nobody calls it
     /// for parts.
     pub threaded: bool,
-    /// The loop that a schedule has ranks share.
-    pub ranks: Option<OnRanks>,
+    /// The loops that a schedule has ranks share, each over another axis of their grid.
+    pub ranks: Vec<OnRanks>,
 }
 
 /// A loop that ranks share.
@@ -28,6 +28,6 @@ pub struct OnRanks {
     pub inner: IndexVar,
     /// The name of the loop over ranks.
     pub outer: String,
-    /// The name of the grid of ranks.
-    pub grid: String,
+    /// The name of the axis of the grid of ranks.
+    pub axis: String,
 }

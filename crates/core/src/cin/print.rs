@@ -15,9 +15,9 @@ pub fn program(program: &Program) -> String {
 fn tags(program: &Program, kernel: &Kernel) -> String {
     let assembled = kernel.assembly.wanted.map(|how| format!("  assemble {}", how.name()));
     let mut out = assembled.unwrap_or_default();
-    if let Some(ranks) = &kernel.cut.ranks {
-        let (inner, outer, grid) = (&program.vars[ranks.inner], &ranks.outer, &ranks.grid);
-        out += &format!("  {inner}: a part on each rank of {grid}, by {outer}");
+    for ranks in &kernel.cut.ranks {
+        let (inner, outer, axis) = (&program.vars[ranks.inner], &ranks.outer, &ranks.axis);
+        out += &format!("  {inner}: a part on each rank of {axis}, by {outer}");
     }
     for (&var, tag) in &kernel.tags {
         let mut words = vec![];

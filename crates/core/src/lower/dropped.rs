@@ -3,15 +3,15 @@
 //! ```text
 //! unroll(j, 4)            C(i,j) = A(i,j) * B(i,j), csr      two operands are merged: nothing is counted
 //! mergeby(j, gallop)      C(i,j) = A(i,j) + B(i,j), csr      each coordinate of both is looked at
-//! distribute(j, jo, ji, x)      y(i) = A(i,j) * x(j), csr    j is not the outermost loop
+//! distribute(j, jo, ji, x)      y(i) = A(i,j) * x(j), csr    j is not the outermost loop, and y does not tell it
 //! ```
 //!
 //! Most of it is known only once there is code, and so it is found here; [`crate::pipeline`] refuses it if a command of
 //! the user said it.
 
 use super::gpu::parallel::Serial;
-use crate::cin::{Assembling, Kernel, MergeStrategy, ParallelUnit, Program, Tag};
-use crate::plan::distribution::{Distribution, distribution};
+use crate::cin::{Assembling, Kernel, MergeStrategy, OnRanks, ParallelUnit, Program, Tag};
+use crate::plan::distribution::{Asked, Distribution, NOT_SHARED, distribution, sliced_mode};
 use crate::plan::{self, NotCut, Output, Plan, Rest};
 use crate::schedule::Wanted;
 use std::collections::BTreeSet;
@@ -125,15 +125,24 @@ fn in_parts(kernel: &Kernel) -> Kernel {
     kernel
 }
 
-/// Why ranks do not share the loop that they were asked to, whether or not threads share it.
+/// Why ranks do not share the loops that they were asked to, whether or not threads share them.
 fn not_on_ranks((program, kernel): (&Program, &Kernel)) -> Option<Dropped> {
-    let asked = kernel.cut.ranks.as_ref()?;
+    if kernel.cut.ranks.is_empty() {
+        return None;
+    }
     let kernel = &in_parts(kernel);
-    match distribution(program, kernel, &plan::plan(program, kernel)) {
-        Distribution::Everywhere(why) => {
-            let (names, wanted) = (names(program, asked.inner), Wanted::OnRanks);
-            Some(Dropped { names, wanted, why })
-        }
+    let plan = plan::plan(program, kernel);
+    let Asked { cut, sliced } = Asked::of(program, kernel, &plan);
+    let dropped = |asked: &OnRanks, why: &'static str| {
+        let (names, wanted) = (names(program, asked.inner), Wanted::OnRanks);
+        Some(Dropped { names, wanted, why })
+    };
+    let is_kept = |asked: &&OnRanks| sliced_mode(program, kernel, asked).is_some();
+    if let Some(asked) = sliced.into_iter().find(|asked| !is_kept(asked)) {
+        return dropped(asked, NOT_SHARED);
+    }
+    match distribution(program, kernel, &plan) {
+        Distribution::Everywhere(why) => cut.and_then(|asked| dropped(asked, why)),
         Distribution::Parts { .. } | Distribution::Combined { .. } => None,
     }
 }

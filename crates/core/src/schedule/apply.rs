@@ -145,8 +145,8 @@ impl Scheduler<'_> {
             Command::Bound { var, bounded, bound: promise } => bound(self, var, bounded, *promise),
             Command::Communicate { tensor, outer } => communicate(self, tensor, outer),
             Command::Coord { position, var } => coord(self, position, var),
-            Command::Distribute { var, outer, inner, grid } => {
-                distribute(self, var, (outer, inner), grid)
+            Command::Distribute { var, outer, inner, axis } => {
+                distribute(self, var, (outer, inner), axis)
             }
             Command::Divide { var, outer, inner, parts } => {
                 divide(self, var, (outer, inner), *parts)

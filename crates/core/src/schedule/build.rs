@@ -54,15 +54,15 @@ impl Schedule {
         self.push(&Command::Divide { var: var.to_owned(), outer, inner, parts })
     }
 
-    /// Appends `distribute(..)`: each rank of a grid runs a part of the loop.
+    /// Appends `distribute(..)`: each rank along an axis of a grid runs a part of the loop.
     pub fn distribute(
         &mut self,
         var: &str,
         (outer, inner): (&str, &str),
-        grid: &str,
+        axis: &str,
     ) -> Result<&mut Schedule, Diagnostic> {
-        let [var, outer, inner, grid] = [var, outer, inner, grid].map(str::to_owned);
-        self.push(&Command::Distribute { var, outer, inner, grid })
+        let [var, outer, inner, axis] = [var, outer, inner, axis].map(str::to_owned);
+        self.push(&Command::Distribute { var, outer, inner, axis })
     }
 
     /// Appends `communicate(..)`: ranks get what they need of a tensor before their part of a loop.

@@ -50,8 +50,8 @@ pub enum Command {
         outer: String,
         /// The loop within a part.
         inner: String,
-        /// The grid of ranks.
-        grid: String,
+        /// The axis of the grid of ranks.
+        axis: String,
     },
     /// A loop as one over a number of parts, and one within a part.
     Divide {
@@ -245,7 +245,7 @@ impl Command {
             Command::Divide { var, outer, inner, parts } => {
                 own(&[var, outer, inner, &parts.to_string()])
             }
-            Command::Distribute { var, outer, inner, grid } => own(&[var, outer, inner, grid]),
+            Command::Distribute { var, outer, inner, axis } => own(&[var, outer, inner, axis]),
             Command::Fuse { outer, inner, fused } => own(&[outer, inner, fused]),
             Command::Loopfuse { times, operand } => {
                 std::iter::once(times.to_string()).chain(operand.clone()).collect()

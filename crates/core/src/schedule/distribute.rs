@@ -7,7 +7,8 @@
 //!
 //! This is `divide` into as many parts as there are ranks (DISTAL, section 5), whose outer loop is not in the kernel:
 //! a rank runs one iteration of it. So the kernel of one process is the kernel of each rank. Coordinates are cut
-//! evenly; after `pos`, so that ranks have about as many nonzeros of the operand.
+//! evenly; after `pos`, so that ranks have about as many nonzeros of the operand. Ranks in a grid share a loop along each
+//! of its axes.
 
 use super::nest::replaced;
 use super::scheduler::Scheduler;
@@ -18,31 +19,42 @@ pub(super) fn distribute(
     s: &mut Scheduler<'_>,
     name: &str,
     (outer, inner): (&str, &str),
-    grid: &str,
+    axis: &str,
 ) -> Result<(), Diagnostic> {
     let of = s.loop_var(0, name)?;
     s.check_from_zero(0, of)?;
     s.check_untagged(0, of)?;
-    if let Some(ranks) = &s.kernel().cut.ranks {
+    if let Some(ranks) = s.kernel().cut.ranks.iter().find(|ranks| ranks.axis == axis) {
+        let inner = s.name(ranks.inner);
+        let message = format!("ranks share the loop over {inner} along {axis} already");
+        let help = "name another axis of the grid for this loop, or leave it out";
+        return Err(s.refuse(3, message, help.to_owned()));
+    }
+    let of_ranks = |ranks: &OnRanks| {
+        ranks.inner == of || s.program.derived.ancestors(of).contains(&ranks.inner)
+    };
+    if let Some(ranks) = s.kernel().cut.ranks.iter().find(|ranks| of_ranks(ranks)) {
         let message = format!("ranks share the loop over {} already", s.name(ranks.inner));
-        let help = "choose one loop of the statement for them: grids have one dimension";
-        return Err(s.refuse(0, message, help.to_owned()));
+        return Err(s.refuse(0, message, "name another loop for this axis".to_owned()));
     }
     s.check_fresh_pair(outer, inner)?;
     let part = s.fresh(2, inner)?;
     s.program.derived.relate(part, Relation::Same { of, bound: None });
     s.move_tag(part, of);
     s.rewrite(|body| replaced(body, of, &|body| Stmt::forall(&[part], body)));
-    let (outer, grid) = (outer.to_owned(), grid.to_owned());
-    s.kernel_mut().cut.ranks = Some(OnRanks { inner: part, outer, grid });
+    let (outer, axis) = (outer.to_owned(), axis.to_owned());
+    s.kernel_mut().cut.ranks.push(OnRanks { inner: part, outer, axis });
     Ok(())
 }
 
-/// Gives a loop that ranks share its variable back where nothing was made of the part's: the kernel is then the one
+/// Gives loops that ranks share their variables back where nothing was made of the part's: the kernel is then the one
 /// without the command, in its loops and in what they are called.
 pub(super) fn restored(s: &mut Scheduler<'_>) {
-    let Some(ranks) = &s.kernel().cut.ranks else { return };
-    let part = ranks.inner;
+    (0..s.kernel().cut.ranks.len()).for_each(|k| restore(s, k));
+}
+
+fn restore(s: &mut Scheduler<'_>, k: usize) {
+    let part = s.kernel().cut.ranks[k].inner;
     let Some(&Relation::Same { of, bound: None }) = s.program.derived.relation(part) else {
         return;
     };
@@ -54,9 +66,7 @@ pub(super) fn restored(s: &mut Scheduler<'_>) {
     }
     s.move_tag(of, part);
     s.rewrite(|body| replaced(body, part, &|body| Stmt::forall(&[of], body)));
-    if let Some(ranks) = &mut s.kernel_mut().cut.ranks {
-        ranks.inner = of;
-    }
+    s.kernel_mut().cut.ranks[k].inner = of;
 }
 
 /// Ranks get what they need of every tensor before their part begins, so that there is nothing to do: other loops are
@@ -67,15 +77,15 @@ pub(super) fn communicate(
     outer: &str,
 ) -> Result<(), Diagnostic> {
     let kernel = s.kernel();
-    let Some(ranks) = &kernel.cut.ranks else {
+    let Some(ranks) = kernel.cut.ranks.last() else {
         let message = format!("no loop over {outer} is shared by ranks");
         let help = format!("distribute a loop first, as in distribute(i, {outer}, ii, x)");
         return Err(s.refuse(1, message, help));
     };
-    if ranks.outer != outer {
+    if kernel.cut.ranks.iter().all(|ranks| ranks.outer != outer) {
         let message =
             format!("ranks get what they need of {tensor} before their part of the loop begins");
-        let help = format!("name the loop over ranks, {}", ranks.outer);
+        let help = format!("name a loop over ranks, such as {}", ranks.outer);
         return Err(s.refuse(1, message, help));
     }
     // Other kernels of the program may read it: a statement may have become several.

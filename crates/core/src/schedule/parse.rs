@@ -195,7 +195,7 @@ impl<'t> Call<'t> {
 
     fn distribute(&self) -> Result<Command, Diagnostic> {
         let (var, outer) = (self.name(0)?, self.name(1)?);
-        Ok(Command::Distribute { var, outer, inner: self.name(2)?, grid: self.name(3)? })
+        Ok(Command::Distribute { var, outer, inner: self.name(2)?, axis: self.name(3)? })
     }
 
     fn divide(&self) -> Result<Command, Diagnostic> {

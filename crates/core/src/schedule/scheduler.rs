@@ -122,7 +122,7 @@ impl<'s> Scheduler<'s> {
         if let Some(&var) = loops.iter().find(named) {
             return Ok(var);
         }
-        if let Some(ranks) = self.kernel().cut.ranks.as_ref().filter(|r| r.outer == name) {
+        if let Some(ranks) = self.kernel().cut.ranks.iter().find(|r| r.outer == name) {
             let message = format!("{name} counts ranks, each of which runs one iteration of it");
             let help = format!("name the loop that each rank runs, {}", self.name(ranks.inner));
             return Err(self.refuse(arg, message, help));
@@ -164,7 +164,7 @@ impl<'s> Scheduler<'s> {
         }
         used.extend(self.program.derived.relations().map(|(var, _)| var));
         let is_outer = |ranks: &OnRanks| ranks.outer == name;
-        let outer = self.program.kernels.iter().any(|k| k.cut.ranks.as_ref().is_some_and(is_outer));
+        let outer = self.program.kernels.iter().any(|k| k.cut.ranks.iter().any(is_outer));
         let var = outer || used.iter().any(|&v| self.name(v) == name);
         if !var && self.program.tensors.iter().all(|t| t.name != name) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Getting elements from the ranks that have them: requests go to owners, replies come back.
 
 use super::coords::Coords;
-use super::placement::Placement;
+use super::placement::Cut;
 use super::tensor::{Distributed, Held, Owners, counted, of_rows, own, packed, row_len};
 use super::wire::{self, Reader, put, put_coords};
 use std::cell::Cell;
@@ -32,10 +32,10 @@ impl Fetched {
     }
 }
 
-/// The requests of a kernel's runs, by rank and by how many were before in the run, of each the last: the next run
+/// The requests of a kernel's runs, by group, rank and how many were before in the run, of each the last: the next run
 /// mostly needs the same elements, of tensors with other values, and then sends no requests.
 #[derive(Debug, Default)]
-pub(crate) struct Requests(Mutex<HashMap<(usize, usize), Arc<Request>>>);
+pub(crate) struct Requests(Mutex<HashMap<(usize, usize, usize), Arc<Request>>>);
 
 /// What a rank asked of others, and what they asked of it in the same step.
 #[derive(Debug)]
@@ -63,13 +63,20 @@ enum Known {
 pub(super) struct Fetcher<'c> {
     comm: &'c dyn Communicator,
     requests: Option<&'c Requests>,
+    /// The number of the group that these ranks are.
+    group: usize,
     /// How many requests this run has made.
     made: Cell<usize>,
 }
 
 impl<'c> Fetcher<'c> {
     pub(super) fn new(comm: &'c dyn Communicator, requests: Option<&'c Requests>) -> Fetcher<'c> {
-        Fetcher { comm, requests, made: Cell::new(0) }
+        Fetcher { comm, requests, group: 0, made: Cell::new(0) }
+    }
+
+    /// The same, of a group of ranks.
+    pub(super) fn of_group(self, group: usize) -> Fetcher<'c> {
+        Fetcher { group, ..self }
     }
 
     /// The elements of a tensor whose coordinates are needed, as a tensor of its dimensions.
@@ -97,7 +104,7 @@ impl<'c> Fetcher<'c> {
                 let request = self.request(tensor, (*mode, starts), need)?;
                 self.entries(tensor, list, *mode, &request).map(Fetched::Entries)
             }
-            (_, Owners::Everyone) => unreachable!("everyone has all"),
+            _ => unreachable!("a rank has all, or what lies in its interval"),
         }
     }
 
@@ -135,7 +142,7 @@ impl<'c> Fetcher<'c> {
         let (owners, need) = (tensor.owners.clone(), need.to_vec());
         let request = Arc::new(Request { round, owners, need, asked, wanted });
         if let Some(requests) = self.requests {
-            requests.known().insert((comm.rank(), number), Arc::clone(&request));
+            requests.known().insert((self.group, comm.rank(), number), Arc::clone(&request));
         }
         Ok(request)
     }
@@ -149,7 +156,7 @@ impl<'c> Fetcher<'c> {
         tensor: &Distributed,
         need: &[Coords],
     ) -> Result<Known, Diagnostic> {
-        let known = requests.known().get(&(self.comm.rank(), number)).cloned();
+        let known = requests.known().get(&(self.group, self.comm.rank(), number)).cloned();
         let known = known.filter(|known| known.owners == tensor.owners && known.need == need);
         let own = known.as_ref().map_or(0, |known| known.round);
         let told = self.comm.all_gather(&[own, random()].map(u64::to_le_bytes).concat())?;
@@ -226,7 +233,7 @@ impl<'c> Fetcher<'c> {
 }
 
 impl Requests {
-    fn known(&self) -> MutexGuard<'_, HashMap<(usize, usize), Arc<Request>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<(usize, usize, usize), Arc<Request>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -282,11 +289,11 @@ pub(super) fn redistributed(
     storage: &Storage,
 ) -> Result<Distributed, Diagnostic> {
     let dims = list.dims().to_vec();
-    if !may_split(&storage.format) {
-        return whole(comm, list, storage);
+    if !may_split(&storage.format) || comm.ranks() == 1 {
+        return Ok(Distributed::everyone(whole(comm, list, storage)?));
     }
     let counts = |mode: usize| counts_of(comm, &list.crds()[mode], dims[mode]);
-    let (mode, starts) = Placement::Nonzeros
+    let (mode, starts) = Cut::Nonzeros
         .starts((&dims, storage), comm.ranks(), counts)?
         .expect("tensors that may be split are cut");
     let of_rank = |rank| {
@@ -316,15 +323,15 @@ pub(super) fn redistributed(
 }
 
 /// Every rank's entries, on every rank.
-fn whole(
+pub(super) fn whole(
     comm: &dyn Communicator,
     list: &Coordinates,
     storage: &Storage,
-) -> Result<Distributed, Diagnostic> {
+) -> Result<Tensor, Diagnostic> {
     let all: Vec<usize> = (0..list.vals().len()).collect();
     let bytes = wire::entries(list, &all);
     let all = received(comm, list, vec![bytes; comm.ranks()])?;
-    Ok(Distributed::everyone(packed(&all, storage)?))
+    packed(&all, storage)
 }
 
 /// The entries that come of all ranks, in their order.

@@ -1,92 +1,225 @@
-//! The grid of ranks that schedules and formats name.
+//! The grid of ranks, whose axes schedules and formats name.
+//!
+//! ```text
+//! x=2,y=3      rank 0: x 0, y 0      rank 1: x 0, y 1      ..      rank 5: x 1, y 2
+//! ```
 
 use super::placement::{Placement, Placements, is_name};
 use std::collections::BTreeSet;
+use std::fmt;
 use tamis_core::notation::Program;
 use tamis_core::schedule::{Command, Schedule};
 use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::TensorId;
 
-/// Where the operands of a program lie, of which each has a format by name, and behind it and `@` perhaps a
-/// distribution; and the grids of ranks that are named there.
+/// Ranks in a grid of one or more dimensions: those that follow each other differ along the last axis.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grid {
+    axes: Vec<(String, usize)>,
+}
+
+/// Where tensors of a program lie, of which each has a format by name, and behind it and `@` perhaps a distribution.
 ///
 /// # Errors
-/// When a distribution cannot be read, or is that of a result.
+/// When a distribution cannot be read, or is of a mode that the tensor does not have.
 pub fn placements<'t>(
     program: &Program,
     formats: impl IntoIterator<Item = (&'t str, &'t str)>,
-) -> Result<(Placements, BTreeSet<String>), Diagnostic> {
-    let (mut placements, mut grids) = (Placements::new(), BTreeSet::new());
+) -> Result<Placements, Diagnostic> {
+    let mut placements = Placements::new();
     for (name, format) in formats {
-        let placed = Placement::behind(format)?;
-        let Some(placement) = placed.placement else { continue };
-        if program.tensor(name).is_some_and(|id| program.results().contains(&id)) {
-            let message = format!("{name} is a result, and lies where ranks compute it");
-            let help = "say by a schedule which loop ranks share, as in distribute(i, io, ii, x)";
-            return Err(Diagnostic::new(Code::InvalidOption, message).help(help));
+        let names = |var: &str| program.tensor(name).and_then(|id| mode_of(program, id, var));
+        if let Some(placement) = Placement::parse(format, names)? {
+            placements.insert(name.to_owned(), placement);
         }
-        grids.extend(placed.grid.map(str::to_owned));
-        placements.insert(name.to_owned(), placement);
     }
-    Ok((placements, grids))
+    Ok(placements)
 }
 
-/// Checks that what a schedule and formats name is the grid of so many ranks: `x=4`, if that is given.
-///
-/// # Errors
-/// When there are not as many ranks, or several grids.
-///
-/// ```
-/// use std::collections::BTreeSet;
-/// let schedule = tamis::schedule::parse("distribute(i, io, ii, x)")?;
-/// assert!(tamis::dist::check_grid(Some("x=4"), &schedule, &BTreeSet::new(), 4).is_ok());
-/// assert!(tamis::dist::check_grid(Some("x=4"), &schedule, &BTreeSet::new(), 3).is_err());
-/// assert!(tamis::dist::check_grid(Some("y=4"), &schedule, &BTreeSet::new(), 4).is_err());
-/// # Ok::<(), tamis::Diagnostic>(())
-/// ```
-pub fn check_grid(
-    grid: Option<&str>,
-    schedule: &Schedule,
-    placed: &BTreeSet<String>,
-    ranks: usize,
-) -> Result<(), Diagnostic> {
-    let refuse = |message: String, help: String| {
-        Err(Diagnostic::new(Code::InvalidOption, message).help(help))
-    };
-    let mut named = placed.clone();
-    named.extend(schedule.commands().filter_map(|command| match command {
-        Command::Distribute { grid, .. } => Some(grid.clone()),
-        _ => None,
-    }));
-    let named: Vec<&str> = named.iter().map(String::as_str).collect();
-    let Some(text) = grid else {
-        return match named.len() {
-            0 | 1 => Ok(()),
-            _ => {
-                let message = format!("{} name grids, and there is one", named.join(" and "));
-                refuse(message, "use one name for it".to_owned())
-            }
-        };
-    };
-    let as_one = format!("write it as x={ranks}");
-    if text.contains(',') {
-        return refuse(format!("grid {text}: grids of ranks have one dimension"), as_one);
-    }
-    let parts =
-        text.split_once('=').map(|(name, size)| (name.trim(), size.trim().parse::<usize>()));
-    let Some((name, Ok(size))) = parts.filter(|(name, _)| is_name(name)) else {
-        return refuse(format!("grid {text}: expected a name and a number of ranks"), as_one);
-    };
-    if size != ranks {
-        let are = if ranks == 1 { "is 1" } else { &format!("are {ranks}") };
-        let has = if size == 1 { "1 rank".to_owned() } else { format!("{size} ranks") };
-        let message = format!("grid {text}: the grid has {has}, and there {are}");
-        return refuse(message, "make them as many, or leave the grid out".to_owned());
-    }
-    match named.iter().find(|other| **other != name) {
-        None => Ok(()),
-        Some(other) => {
-            let message = format!("grid {text}: a schedule or a distribution names a grid {other}");
-            refuse(message, format!("name it {name} there"))
+/// The mode of a tensor that a variable is the index of wherever it is one; none if there is no such mode.
+fn mode_of(program: &Program, id: TensorId, var: &str) -> Option<usize> {
+    let mut found = BTreeSet::new();
+    for statement in &program.statements {
+        let accesses = statement.value.accesses().into_iter().chain([&statement.result]);
+        for access in accesses.filter(|access| access.tensor == id) {
+            let own = access.indices.iter().enumerate();
+            found.extend(own.filter(|(_, v)| program.vars[**v].name == var).map(|(mode, _)| mode));
         }
+    }
+    found.pop_first().filter(|_| found.is_empty())
+}
+
+impl Grid {
+    /// All ranks along one axis.
+    pub fn line(axis: &str, ranks: usize) -> Grid {
+        Grid { axes: vec![(axis.to_owned(), ranks)] }
+    }
+
+    /// The grid of so many ranks whose axes a schedule and placements name: as `x=2,y=3` says, else along one axis.
+    ///
+    /// # Errors
+    /// When the text cannot be read, is of more or fewer ranks, or lacks an axis that is named.
+    ///
+    /// ```
+    /// use tamis::dist::{Grid, Placements};
+    /// let schedule = tamis::schedule::parse("distribute(i, io, ii, x)")?;
+    /// let grid = |text, ranks| Grid::of(Some(text), &schedule, &Placements::new(), ranks);
+    /// assert_eq!(grid("x=2,y=2", 4)?.to_string(), "x=2,y=2");
+    /// assert!(grid("x=2,y=2", 3).is_err());
+    /// assert!(grid("y=4", 4).is_err());
+    /// # Ok::<(), tamis::Diagnostic>(())
+    /// ```
+    pub fn of(
+        text: Option<&str>,
+        schedule: &Schedule,
+        placements: &Placements,
+        ranks: usize,
+    ) -> Result<Grid, Diagnostic> {
+        let mut named: BTreeSet<&str> = placements.values().flat_map(Placement::axes).collect();
+        named.extend(schedule.commands().filter_map(|command| match command {
+            Command::Distribute { axis, .. } => Some(axis.as_str()),
+            _ => None,
+        }));
+        let named: Vec<&str> = named.into_iter().collect();
+        let Some(text) = text else {
+            return match named[..] {
+                [] => Ok(Grid::line("x", ranks)),
+                [one] => Ok(Grid::line(one, ranks)),
+                _ if ranks == 1 => {
+                    Ok(Grid { axes: named.iter().map(|axis| ((*axis).to_owned(), 1)).collect() })
+                }
+                _ => {
+                    let message = format!("{} name axes of a grid of ranks", named.join(" and "));
+                    let sizes: Vec<String> = named.iter().map(|axis| format!("{axis}=2")).collect();
+                    let help = format!(
+                        "say how many ranks there are along each, as in the grid {}",
+                        sizes.join(",")
+                    );
+                    Err(Diagnostic::new(Code::InvalidOption, message).help(help))
+                }
+            };
+        };
+        let grid = Grid::parse(text)?;
+        let refuse = |message: String, help: String| {
+            Err(Diagnostic::new(Code::InvalidOption, message).help(help))
+        };
+        let size = grid.ranks();
+        if size != Some(ranks) {
+            let are = if ranks == 1 { "is 1" } else { &format!("are {ranks}") };
+            let has = match size {
+                Some(1) => "1 rank".to_owned(),
+                Some(size) => format!("{size} ranks"),
+                None => "too many ranks".to_owned(),
+            };
+            let message = format!("grid {text}: the grid has {has}, and there {are}");
+            return refuse(message, "make them as many, or leave the grid out".to_owned());
+        }
+        match named.into_iter().find(|name| grid.axis(name).is_none()) {
+            None => Ok(grid),
+            Some(name) => {
+                let names: Vec<&str> = grid.axes.iter().map(|(name, _)| name.as_str()).collect();
+                let message =
+                    format!("grid {text}: a schedule or a distribution names an axis {name}");
+                refuse(message, format!("name {} there, or add {name} here", names.join(" or ")))
+            }
+        }
+    }
+
+    fn parse(text: &str) -> Result<Grid, Diagnostic> {
+        let refuse = |message: String| {
+            Diagnostic::new(Code::InvalidOption, format!("grid {text}: {message}"))
+                .help("write it as x=4, or as x=2,y=2")
+        };
+        let mut axes: Vec<(String, usize)> = vec![];
+        for axis in text.split(',') {
+            let (name, size) = axis.split_once('=').unwrap_or_default();
+            let (name, size) = (name.trim(), size.trim().parse::<usize>());
+            let Some(size) = size.ok().filter(|size| *size > 0 && is_name(name)) else {
+                return Err(refuse("expected a name and a number of ranks".to_owned()));
+            };
+            if axes.iter().any(|(other, _)| other == name) {
+                return Err(refuse(format!("{name} is named twice")));
+            }
+            axes.push((name.to_owned(), size));
+        }
+        Ok(Grid { axes })
+    }
+
+    /// How many ranks there are; none if their number has more than 64 bits.
+    pub(super) fn ranks(&self) -> Option<usize> {
+        self.axes.iter().try_fold(1usize, |ranks, (_, size)| ranks.checked_mul(*size))
+    }
+
+    /// Requires that a communicator has as many ranks.
+    pub(super) fn check(&self, ranks: usize) -> Result<(), Diagnostic> {
+        if self.ranks() == Some(ranks) {
+            return Ok(());
+        }
+        let message = format!("a grid {self} for {ranks} ranks");
+        Err(Diagnostic::new(Code::InvalidOption, message).help("make them as many"))
+    }
+
+    /// How many axes there are.
+    pub fn dimensions(&self) -> usize {
+        self.axes.len()
+    }
+
+    /// The number of an axis.
+    pub(super) fn axis(&self, name: &str) -> Option<usize> {
+        self.axes.iter().position(|(own, _)| own == name)
+    }
+
+    /// The name of an axis.
+    pub(super) fn name(&self, axis: usize) -> &str {
+        &self.axes[axis].0
+    }
+
+    /// How many ranks there are along an axis.
+    pub(super) fn size(&self, axis: usize) -> usize {
+        self.axes[axis].1
+    }
+
+    /// Where a rank is along an axis.
+    pub(super) fn place(&self, rank: usize, axis: usize) -> usize {
+        let after: usize = self.axes[axis + 1..].iter().map(|(_, size)| size).product();
+        rank / after % self.size(axis)
+    }
+
+    /// The number of a rank among those that are where it is along an axis.
+    pub(super) fn within(&self, rank: usize, axis: usize) -> usize {
+        let others = (0..self.axes.len()).filter(|&other| other != axis);
+        others.fold(0, |number, other| number * self.size(other) + self.place(rank, other))
+    }
+
+    /// The grid of those that are at one place along an axis.
+    pub(super) fn without(&self, axis: usize) -> Grid {
+        let mut axes = self.axes.clone();
+        axes.remove(axis);
+        Grid { axes }
+    }
+}
+
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let axes: Vec<String> = self.axes.iter().map(|(name, n)| format!("{name}={n}")).collect();
+        f.write_str(&axes.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Grid;
+
+    #[test]
+    fn ranks_of_a_group_keep_their_order() {
+        let grid = Grid::parse("x=2,y=3,z=4").unwrap();
+        for axis in 0..3 {
+            for place in 0..grid.size(axis) {
+                let group = (0..24).filter(|&rank| grid.place(rank, axis) == place);
+                let within: Vec<usize> = group.map(|rank| grid.within(rank, axis)).collect();
+                assert_eq!(within, (0..24 / grid.size(axis)).collect::<Vec<_>>());
+            }
+        }
+        assert_eq!(grid.without(1).to_string(), "x=2,z=4");
     }
 }

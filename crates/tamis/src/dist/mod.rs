@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `tensor` | which rank has what of a tensor |
 //! | `placement` `grid` | where users want it; the ranks by name |
+//! | `sliced` `slicing` | tensors in slices, each of a group of ranks; programs that run on these |
 //! | `coords` | sets of coordinates that ranks ask for |
 //! | `wire` | these, and entries, as bytes |
 //! | `fetch` | requests and replies |
@@ -27,6 +28,8 @@ mod grid;
 mod placement;
 mod positions;
 mod run;
+mod sliced;
+mod slicing;
 mod tasks;
 mod tensor;
 mod wire;
@@ -34,9 +37,11 @@ mod work;
 
 pub(crate) use fetch::Requests;
 pub use forecast::{Forecast, Network, Run, Sent, Share};
-pub use grid::{check_grid, placements};
-pub use placement::{Placed, Placement, Placements};
-pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
+pub use grid::{Grid, placements};
+pub use placement::{Placement, Placements, format_of};
+pub use tamis_dist::{
+    Communicator, Counted, Counts, GroupWork, Mpi, agree, grouped, on_threads, phase, same,
+};
 pub use tasks::{Described, Pieces, Tasks, piece};
 pub use tensor::Distributed;
 

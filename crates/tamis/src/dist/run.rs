@@ -11,10 +11,13 @@
 
 use super::coords::Coords;
 use super::fetch::{Fetched, Fetcher};
-use super::tensor::{Distributed, Held, Owners, own, rows_of, within};
+use super::grid::Grid;
+use super::sliced::{Slice, Slices};
+use super::slicing::{Slicing, slicings};
+use super::tensor::{Distributed, Held, Owners, even, own, rows_of, within};
 use super::wire::{Reader, put};
 use super::work::{Cut, Given, Work};
-use crate::binding::Values;
+use crate::binding::{Sizes, Values};
 use crate::kernel::{Kernel, Options};
 use crate::results::Results;
 use std::borrow::Cow;
@@ -22,7 +25,7 @@ use std::sync::Arc;
 use tamis_core::notation;
 use tamis_core::plan::distribution::{Distribution, Starts, cut_mode, is_rows};
 use tamis_core::steps;
-use tamis_dist::{Communicator, phase, same};
+use tamis_dist::{Communicator, grouped, phase, same};
 use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::{Id, IndexVar};
 use tamis_runtime::Tensor;
@@ -82,7 +85,44 @@ impl Kernel {
         comm: &dyn Communicator,
         operands: &[(&str, &Distributed)],
     ) -> Result<Results<Distributed>, Diagnostic> {
+        self.run_on_grid(comm, &Grid::line("x", comm.ranks()), operands)
+    }
+
+    /// The same on ranks in a grid, along whose axes a schedule has them share loops.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::run_distributed`]; when ranks cannot share a loop, or share none along an axis.
+    ///
+    /// ```
+    /// use tamis::dist::{self, Distributed, Grid, Placements};
+    /// use tamis::{Kernel, Options, Tensor};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let a = Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+    /// let b = Tensor::dense(&[3, 2], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let schedule = tamis::schedule::parse("distribute(i, io, ii, x); distribute(k, ko, ki, y)")?;
+    /// let grid = Grid::of(Some("x=2,y=2"), &schedule, &Placements::new(), 4)?;
+    /// let (options, operands) = (Options { schedule, ..Options::default() }, [("A", &a), ("B", &b)]);
+    /// let kernel = Kernel::compile("C(i,k) = A(i,j) * B(j,k)", &operands, &options)?;
+    /// let ranks = dist::on_threads(4, |comm| {
+    ///     let (a, b) = (Distributed::split(comm, &a)?, Distributed::split(comm, &b)?);
+    ///     let results = kernel.run_on_grid(comm, &grid, &[("A", &a), ("B", &b)])?;
+    ///     Ok((results["C"].held(), results["C"].gather(comm)?))
+    /// });
+    /// for c in ranks {
+    ///     let (held, c) = c?;
+    ///     assert_eq!((held, c.values::<f64>()?), (1, &[11.0, 14.0, 9.0, 12.0][..]));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn run_on_grid(
+        &self,
+        comm: &dyn Communicator,
+        grid: &Grid,
+        operands: &[(&str, &Distributed)],
+    ) -> Result<Results<Distributed>, Diagnostic> {
         phase(comm, || {
+            grid.check(comm.ranks())?;
             operands.iter().try_for_each(|(_, operand)| operand.check_on(comm))?;
             let cut = |(name, t): &(&str, &Distributed)| {
                 format!("{name} {:?} {:?} {}", t.dims, t.owners, t.stored)
@@ -90,17 +130,66 @@ impl Kernel {
             let cuts = operands.iter().map(cut).collect::<Vec<String>>().join("; ");
             let text = format!("{}\n{cuts}", self.fused().text());
             same(comm, "the program, its schedule and where operands are cut", text.as_bytes())?;
-            self.in_phase(comm, operands)
+            let slicings = slicings(self, grid)?;
+            if !slicings.is_empty() {
+                // Slices may fit where the whole does not.
+                self.bound(operands, &mut Values::new())?;
+            }
+            self.on_slices((comm, 0), (grid, &slicings), self.sizes(), operands)
         })
+    }
+
+    /// Runs the program in each group of ranks on slices of operands, where ranks share loops beside the one that is
+    /// cut. The group that these ranks are has a number.
+    fn on_slices(
+        &self,
+        (comm, group): (&dyn Communicator, usize),
+        (grid, slicings): (&Grid, &[Slicing]),
+        sizes: &Sizes,
+        operands: &[(&str, &Distributed)],
+    ) -> Result<Results<Distributed>, Diagnostic> {
+        let Some((slicing, others)) = slicings.split_first() else {
+            let lined = operands.iter().map(|(name, operand)| Ok((*name, operand.lined(comm)?)));
+            let lined = lined.collect::<Result<Vec<(&str, Distributed)>, Diagnostic>>()?;
+            let lined: Vec<(&str, &Distributed)> = lined.iter().map(|(n, t)| (*n, t)).collect();
+            return self.in_phase((comm, group), sizes, &lined);
+        };
+        // Any one name stands for the only axis.
+        let axis = grid.axis(&slicing.axis).unwrap_or(0);
+        let dims = operands.iter().map(|(name, operand)| (*name, &operand.dims[..]));
+        let dimension = slicing.dimension(self, dims, sizes)?;
+        let starts = even(dimension, slicing.block, grid.size(axis));
+        let slices_of = |name: &str| {
+            let mode = slicing.mode(name);
+            Slices::along(grid, axis, mode.map(|mode| (mode, starts.clone())))
+        };
+        let slices = operands.iter().map(|(n, t)| Ok((*n, t.slice(comm, &slices_of(n))?)));
+        let slices = slices.collect::<Result<Vec<(&str, Slice<'_>)>, Diagnostic>>()?;
+        let place = grid.place(comm.rank(), axis);
+        let group = group * grid.size(axis) + place;
+        let slice = own(&starts, place);
+        let sizes = slicing.sizes_of_slice(self, sizes, slice.end - slice.start);
+        let results = grouped(comm, place as u64, |own| {
+            let parts = slices.iter().map(|(name, slice)| Ok((*name, slice.part(own)?)));
+            let parts = parts.collect::<Result<Vec<(&str, Distributed)>, Diagnostic>>()?;
+            let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
+            self.on_slices((own, group), (&grid.without(axis), others), &sizes, &parts)
+        })?;
+        let whole = results.into_iter().map(|(name, part)| {
+            let slices = slices_of(&name);
+            Ok((name, Distributed::of_slices(comm, slices, part)?))
+        });
+        Ok(Results::new(whole.collect::<Result<_, Diagnostic>>()?))
     }
 
     fn in_phase(
         &self,
-        comm: &dyn Communicator,
+        (comm, group): (&dyn Communicator, usize),
+        sizes: &Sizes,
         operands: &[(&str, &Distributed)],
     ) -> Result<Results<Distributed>, Diagnostic> {
         let mut values = Values::new();
-        let binding = self.bound(operands, &mut values)?;
+        let binding = self.bound_for(operands, &mut values, sizes)?;
         let kind = self.fused().suited(&values, &binding.dims)?;
         if kind.steps().is_some() {
             let message = "kernels on a device do not run on several ranks";
@@ -110,7 +199,7 @@ impl Kernel {
         }
         let program = &kind.compiled().program;
         values.resize_with(program.tensors.len(), || None);
-        let fetcher = Fetcher::new(comm, Some(self.requests()));
+        let fetcher = Fetcher::new(comm, Some(self.requests())).of_group(group);
         for (k, (lowered, executable)) in kind.loaded().enumerate() {
             let work = Work { kind, k, lowered, dims: &binding.dims, ranks: comm.ranks() };
             let step = Step { comm, fetcher: &fetcher, work };
@@ -239,7 +328,7 @@ impl Step<'_> {
         let held = match &part {
             Held::Rows(values) => values.len(),
             Held::Entries(list) => list.vals().len(),
-            Held::Whole(_) => unreachable!("a rank keeps its interval"),
+            Held::Whole(_) | Held::Slice(_) => unreachable!("a rank keeps its interval"),
         };
         let mut bytes = vec![];
         put(&mut bytes, held as u64);

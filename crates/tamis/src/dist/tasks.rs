@@ -9,6 +9,7 @@
 //! loop on tensors that are as small as its interval, compiled once for the sizes of the whole: what an iteration
 //! computes is the same, unless the program sees where it is.
 
+use super::sliced::{block_of, multiple};
 use super::tensor::{of_rows, packed, rows_of, within};
 use crate::Kernel;
 use crate::binding::Values;
@@ -17,15 +18,14 @@ use crate::operand::{Given, Operand, operand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use tamis_core::cin::{self, Role};
-use tamis_core::format::{LevelMap, Storage};
-use tamis_core::level::{BITMAP, COMPRESSED, DENSE, SINGLETON};
+use tamis_core::format::Storage;
 use tamis_core::notation::{self, Expr};
 use tamis_core::plan::distribution::{
     Distribution, Need, Part, Starts, cut_mode, distribution, is_rows,
 };
 use tamis_core::steps;
 use tamis_ir::diagnostic::{Code, Diagnostic};
-use tamis_ir::ids::{Id, IdVec, IndexVar, Mode, TensorId};
+use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 use tamis_runtime::{Coordinates, Tensor};
 
 /// An operand that is not there yet.
@@ -131,7 +131,7 @@ impl Tasks {
         let target = &compiled.tensors[last.result];
         let dims = target.modes.iter().map(|&var| binding.dims[var]).collect();
         let storage = target.storage.clone();
-        let pieces = pieces(&kernel, options, &binding.dims);
+        let pieces = pieces(&kernel, &binding.dims);
         Ok(Tasks { dims, storage, pieces, kernel })
     }
 
@@ -171,11 +171,7 @@ pub fn piece(tensor: &Tensor, mode: usize, interval: Range<u64>) -> Result<Tenso
 }
 
 /// What each task needs, or why there is one.
-fn pieces(
-    kernel: &Kernel,
-    options: &Options,
-    dims: &IdVec<IndexVar, u64>,
-) -> Result<Pieces, String> {
+fn pieces(kernel: &Kernel, dims: &IdVec<IndexVar, u64>) -> Result<Pieces, String> {
     let program = &kernel.compiled().program;
     let [only] = &program.kernels[..] else {
         return Err(format!("the program has {} kernels", program.kernels.len()));
@@ -186,7 +182,10 @@ fn pieces(
         return Err("its outermost loop is over blocks of coordinates".to_owned());
     }
     let var = program.vars[part.var].clone();
-    if let Some(why) = sees(kernel, options, &var) {
+    if kernel.gives_size(&var) {
+        return Err(format!("the size of {var}, or a shape, is given beside the operands"));
+    }
+    if let Some(why) = sees(kernel, &var) {
         return Err(why);
     }
     let mut block = block_of(&program.tensors[only.result].storage, mode).ok_or_else(|| {
@@ -239,11 +238,8 @@ fn in_parts(distribution: Distribution) -> Result<(Part, usize), String> {
 }
 
 /// Why a program sees that its part of a variable is not the whole; none if it does not.
-fn sees(kernel: &Kernel, options: &Options, var: &str) -> Option<String> {
+pub(super) fn sees(kernel: &Kernel, var: &str) -> Option<String> {
     let program = kernel.program();
-    if options.dims.contains_key(var) || !options.shapes.is_empty() {
-        return Some(format!("the size of {var}, or a shape, is given beside the operands"));
-    }
     for statement in &program.statements {
         let over = |v: &&IndexVar| program.vars[**v].name == var;
         if statement.result.indices.iter().filter(over).count() > 1 {
@@ -295,31 +291,4 @@ fn cut_of(program: &cin::Program, part: &Part, id: TensorId) -> Result<Option<us
             Err(format!("{reason}: give it a second name where it is read as a whole"))
         }
     }
-}
-
-/// What cuts of a mode are multiples of; none where a part of the mode is not stored as the whole is.
-fn block_of(storage: &Storage, mode: usize) -> Option<u64> {
-    let mut block = 1;
-    for level in storage.format.levels() {
-        if ![DENSE, COMPRESSED, SINGLETON, BITMAP].contains(&level.kind) {
-            return None;
-        }
-        match level.map {
-            LevelMap::Mode(_) => {}
-            LevelMap::Div(of, size) | LevelMap::Mod(of, size) => {
-                block = if of == Mode::new(mode) { multiple(block, size) } else { block };
-            }
-            LevelMap::Diff { .. } | LevelMap::Slot(_) => return None,
-        }
-    }
-    Some(block)
-}
-
-/// The least common multiple.
-fn multiple(one: u64, other: u64) -> u64 {
-    let (mut a, mut b) = (one, other);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    one / a.max(1) * other
 }

@@ -2,7 +2,8 @@
 
 use super::coords::Coords;
 use super::fetch::Fetcher;
-use super::placement::Placement;
+use super::placement::Cut;
+use super::sliced::Slices;
 use crate::operand::Operand;
 use crate::pack;
 use std::collections::BTreeMap;
@@ -55,6 +56,8 @@ pub(super) enum Owners {
         /// Where the interval of each rank begins, and the dimension.
         starts: Vec<u64>,
     },
+    /// Ranks of the group that has its slice.
+    Slices(Slices),
 }
 
 /// What this rank has of a tensor.
@@ -66,6 +69,8 @@ pub(super) enum Held {
     Rows(Values),
     /// The entries in the rank's interval.
     Entries(Coordinates),
+    /// A part of the slice of the rank's group.
+    Slice(Box<Distributed>),
 }
 
 impl Operand for Distributed {
@@ -129,7 +134,7 @@ impl Distributed {
         let counts = |mode: usize| {
             Ok(list.as_ref().map_or(vec![], |list| counted(&list.crds()[mode], dims[mode])))
         };
-        let (mode, starts) = Placement::Nonzeros
+        let (mode, starts) = Cut::Nonzeros
             .starts((&dims, &storage), comm.ranks(), counts)?
             .expect("tensors that may be split are cut");
         let interval = own(&starts, comm.rank());
@@ -166,7 +171,10 @@ impl Distributed {
         let all = vec![Coords::All; self.dims.len()];
         phase(comm, || {
             self.check_on(comm)?;
-            Fetcher::new(comm, None).tensor(self, &all)
+            match &self.part {
+                Held::Slice(_) => super::fetch::whole(comm, &self.entries(comm)?, &self.storage),
+                _ => Fetcher::new(comm, None).tensor(self, &all),
+            }
         })
     }
 
@@ -185,11 +193,13 @@ impl Distributed {
         self.stored
     }
 
-    /// The mode by whose coordinates the tensor is cut, and the interval of a rank; none if every rank has all.
+    /// A mode by whose coordinates the tensor is cut, and the interval of a rank; none if every rank has all. Of slices
+    /// it is that of the rank's group, which is cut further over the ranks of the group.
     pub fn interval(&self, rank: usize) -> Option<(usize, Range<u64>)> {
         match &self.owners {
             Owners::Everyone => None,
             Owners::Intervals { mode, starts } => Some((*mode, own(starts, rank))),
+            Owners::Slices(slices) => slices.interval(rank),
         }
     }
 
@@ -197,7 +207,7 @@ impl Distributed {
     pub fn whole(&self) -> Option<&Tensor> {
         match &self.part {
             Held::Whole(tensor) => Some(tensor),
-            Held::Rows(_) | Held::Entries(_) => None,
+            Held::Rows(_) | Held::Entries(_) | Held::Slice(_) => None,
         }
     }
 
@@ -207,6 +217,7 @@ impl Distributed {
             Held::Whole(tensor) => tensor.vals().len(),
             Held::Rows(values) => values.len(),
             Held::Entries(list) => list.vals().len(),
+            Held::Slice(part) => part.held(),
         }
     }
 
@@ -217,11 +228,19 @@ impl Distributed {
     /// When they do not fit in memory, or the part was made on another communicator.
     pub fn entries(&self, comm: &dyn Communicator) -> Result<Coordinates, Diagnostic> {
         self.check_on(comm)?;
+        self.entries_on(comm.rank())
+    }
+
+    /// The same, of the rank that this one is.
+    pub(super) fn entries_on(&self, rank: usize) -> Result<Coordinates, Diagnostic> {
         match (&self.part, &self.owners) {
             (Held::Entries(list), _) => Ok(list.clone()),
-            (Held::Whole(tensor), _) if comm.rank() == 0 => tensor.to_coordinates(),
+            (Held::Whole(tensor), _) if rank == 0 => tensor.to_coordinates(),
+            (Held::Slice(part), Owners::Slices(slices)) => {
+                self.entries_of_slice((slices, part), rank)
+            }
             (Held::Rows(rows), Owners::Intervals { mode, starts }) if !rows.is_empty() => {
-                let interval = own(starts, comm.rank());
+                let interval = own(starts, rank);
                 let mut dims = self.dims.clone();
                 dims[*mode] = interval.end - interval.start;
                 let pieces = [(0, rows.as_bytes())].into_iter();
@@ -230,11 +249,14 @@ impl Distributed {
                 crds[*mode].iter_mut().for_each(|at| *at += interval.start);
                 Coordinates::new(self.dims.clone(), crds, vals)
             }
-            _ => {
-                let none = Values::empty(self.storage.datatype);
-                Coordinates::new(self.dims.clone(), vec![vec![]; self.dims.len()], none)
-            }
+            _ => self.no_entries(),
         }
+    }
+
+    /// A list of none.
+    pub(super) fn no_entries(&self) -> Result<Coordinates, Diagnostic> {
+        let none = Values::empty(self.storage.datatype);
+        Coordinates::new(self.dims.clone(), vec![vec![]; self.dims.len()], none)
     }
 
     /// A tensor of these parts.
@@ -249,8 +271,11 @@ impl Distributed {
 
     /// Requires that a part was made on a communicator with as many ranks, by the same one of them.
     pub(super) fn check_on(&self, comm: &dyn Communicator) -> Result<(), Diagnostic> {
-        let Owners::Intervals { starts, .. } = &self.owners else { return Ok(()) };
-        let (ranks, rank) = (starts.len() - 1, self.rank);
+        let (ranks, rank) = match &self.owners {
+            Owners::Everyone => return Ok(()),
+            Owners::Intervals { starts, .. } => (starts.len() - 1, self.rank),
+            Owners::Slices(slices) => (slices.ranks(), self.rank),
+        };
         if (ranks, rank) == (comm.ranks(), comm.rank()) {
             return Ok(());
         }
@@ -272,7 +297,9 @@ impl Distributed {
                 let rows = [(starts[rank], rows.as_bytes())];
                 of_rows(&self.dims, &self.storage, rows.into_iter())?
             }
-            (Held::Rows(_), Owners::Everyone) => unreachable!("rows are of an interval"),
+            (Held::Rows(_) | Held::Slice(_), _) => {
+                unreachable!("kernels run on what is in intervals")
+            }
         };
         Ok(self.made.tensor.get_or_init(|| tensor).clone())
     }
@@ -289,7 +316,7 @@ impl Distributed {
                 let (_, mut crds, _) = tensor.to_coordinates()?.into_parts();
                 Coords::of(crds.swap_remove(mode))
             }
-            Held::Rows(_) => Coords::All,
+            Held::Rows(_) | Held::Slice(_) => Coords::All,
         };
         let found = Arc::new(listed);
         images.insert(mode, Arc::clone(&found));

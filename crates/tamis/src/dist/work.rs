@@ -148,7 +148,7 @@ impl<'s> Work<'s> {
             Starts::OfPositions(of) => {
                 return match &values[of.index()].as_deref()?.owners {
                     Owners::Intervals { starts, .. } => Some(starts.clone()),
-                    Owners::Everyone => None,
+                    Owners::Everyone | Owners::Slices(_) => None,
                 };
             }
         }

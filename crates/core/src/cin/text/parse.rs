@@ -111,8 +111,8 @@ impl CinParser {
             self.last(line)?.tags.insert(var, tag);
         } else if line.eat("ranks") {
             let inner = self.var(line)?;
-            let (outer, grid) = (line.name()?.to_owned(), line.name()?.to_owned());
-            self.last(line)?.cut.ranks = Some(OnRanks { inner, outer, grid });
+            let (outer, axis) = (line.name()?.to_owned(), line.name()?.to_owned());
+            self.last(line)?.cut.ranks.push(OnRanks { inner, outer, axis });
         } else if line.eat("choice") {
             let choice = self.choice(line)?;
             self.last(line)?.choices.push(choice);
@@ -300,7 +300,7 @@ impl CinParser {
             scatter,
             assembly: AssemblyOptions { workspace, crowded, wanted },
             choices: vec![],
-            cut: CutOptions { chunked, threaded, ranks: None },
+            cut: CutOptions { chunked, threaded, ranks: vec![] },
             overflow,
             tags: BTreeMap::new(),
             partial,

@@ -214,9 +214,9 @@ impl<'p> Printer<'p> {
             out += &format!(" partial {}", self.tensor_names(&kernel.partial));
         }
         out += "\n";
-        if let Some(ranks) = &kernel.cut.ranks {
-            let (inner, outer, grid) = (&self.vars[ranks.inner], &ranks.outer, &ranks.grid);
-            out += &format!("  ranks {inner} {outer} {grid}\n");
+        for ranks in &kernel.cut.ranks {
+            let (inner, outer, axis) = (&self.vars[ranks.inner], &ranks.outer, &ranks.axis);
+            out += &format!("  ranks {inner} {outer} {axis}\n");
         }
         for (&var, tag) in &kernel.tags {
             out += &self.tag(var, tag);

@@ -83,7 +83,7 @@ impl Legaliser<'_> {
             cut: CutOptions {
                 chunked: self.request.parallel,
                 threaded: self.request.threaded,
-                ranks: None,
+                ranks: vec![],
             },
             tags,
             partial,

@@ -15,7 +15,7 @@
 mod reads;
 
 use super::{CutBy, Join, Partition, Plan, distinct};
-use crate::cin::{Kernel, Program, Relation, Root, Scale};
+use crate::cin::{Kernel, OnRanks, Program, Relation, Root, Scale};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::level::DENSE;
 use crate::notation::Access;
@@ -90,6 +90,42 @@ pub struct Read {
     pub modes: Vec<Need>,
 }
 
+/// The loops that a schedule has ranks share.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked<'k> {
+    /// The one of which each rank runs a part.
+    pub cut: Option<&'k OnRanks>,
+    /// Others: a rank runs all of them, on tensors of which it has a slice.
+    pub sliced: Vec<&'k OnRanks>,
+}
+
+impl<'k> Asked<'k> {
+    /// Those of a kernel.
+    pub fn of(program: &Program, kernel: &'k Kernel, plan: &Plan) -> Asked<'k> {
+        let is_cut = |ranks: &&OnRanks| {
+            plan.parts.as_ref().is_ok_and(|partition| {
+                let ancestors = program.derived.ancestors(partition.var);
+                ranks.inner == partition.var || ancestors.contains(&ranks.inner)
+            })
+        };
+        let cut = kernel.cut.ranks.iter().find(is_cut);
+        let sliced = kernel.cut.ranks.iter().filter(|&ranks| Some(ranks) != cut).collect();
+        Asked { cut, sliced }
+    }
+}
+
+/// Why ranks do not share a loop that is neither cut nor [sliced](sliced_mode).
+pub const NOT_SHARED: &str = "it is not the loop that is cut, the outermost one or the one that threads share, and its \
+                              result does not tell it";
+
+/// The mode of a kernel's result that tells a loop which ranks share, if one does.
+pub fn sliced_mode(program: &Program, kernel: &Kernel, ranks: &OnRanks) -> Option<usize> {
+    let var = origin(program, ranks.inner);
+    let modes = &program.tensors[kernel.result].modes;
+    let mut own = modes.iter().enumerate().filter(|(_, mode)| origin(program, **mode) == var);
+    own.next().map(|(mode, _)| mode).filter(|_| own.next().is_none())
+}
+
 /// How a kernel runs on several ranks.
 pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribution {
     let partition = match &plan.parts {
@@ -98,14 +134,7 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
     };
     let target = &program.tensors[kernel.result];
     let format = &target.storage.format;
-    let asked = kernel.cut.ranks.as_ref();
-    let made_from =
-        |v: IndexVar| v == partition.var || program.derived.ancestors(partition.var).contains(&v);
-    if asked.is_some_and(|ranks| !made_from(ranks.inner)) {
-        return Distribution::Everywhere(
-            "it is not the loop that is cut: the outermost one, or the one that threads share",
-        );
-    }
+    let asked = Asked::of(program, kernel, plan).cut;
     if let Root::Positions(..) = partition.scale.root {
         return of_positions(program, kernel, plan, partition);
     }
@@ -195,7 +224,7 @@ fn of_positions(
 
 /// The variable of the notation, or of the compiler's own, that a loop's variable was made from. Another one of the
 /// same dimension (`Derived::alias`) is another variable.
-fn origin(program: &Program, var: IndexVar) -> IndexVar {
+pub fn origin(program: &Program, var: IndexVar) -> IndexVar {
     let of = match (program.derived.relation(var), program.derived.map(var)) {
         (Some(Relation::Fused { outer, .. }), _) => *outer,
         (Some(Relation::Part { of, .. } | Relation::Place { of, .. }), _) => *of,
@@ -232,8 +261,17 @@ pub fn cut_mode(format: &Format) -> (usize, u64) {
 }
 
 /// How a kernel runs on several ranks, in words.
-pub fn print(program: &Program, kernel: &Kernel, distribution: &Distribution) -> String {
-    let mut text = format!("{}: ", program.name(kernel));
+pub fn print(
+    program: &Program,
+    kernel: &Kernel,
+    (asked, distribution): (&Asked<'_>, &Distribution),
+) -> String {
+    let (mut text, name) = (String::new(), program.name(kernel));
+    for OnRanks { inner, axis, .. } in &asked.sliced {
+        let var = &program.vars[origin(program, *inner)];
+        let _ = writeln!(text, "{name}: a slice of {var} on each rank along {axis}");
+    }
+    let _ = write!(text, "{name}: ");
     let part = match distribution {
         Distribution::Parts { part, .. } => {
             let how = match part.starts {

@@ -192,7 +192,7 @@ impl Cast {
         }
         let mode = match &value.owners {
             Owners::Intervals { mode, .. } => *mode,
-            Owners::Everyone => return Ok(Arc::default()),
+            Owners::Everyone | Owners::Slices(_) => return Ok(Arc::default()),
         };
         let found = Arc::new(Listed::of(&value.own(0)?, mode)?);
         self.listed.insert(id, Arc::clone(&found));

@@ -19,7 +19,9 @@ pub use table::Network;
 
 use crate::binding::Values;
 use crate::compiled_kind::CompiledKind;
-use crate::dist::placement::{Placement, Placements, of_operand};
+use crate::dist::grid::Grid;
+use crate::dist::placement::{Cut, Placement, Placements, of_operand};
+use crate::dist::slicing::{named_axes, slicings};
 use crate::dist::tensor::{Distributed, Held, Owners, counted};
 use crate::dist::work::{Given, Work};
 use crate::kernel::Kernel;
@@ -138,6 +140,12 @@ impl Kernel {
             let message = "there are no ranks to foretell anything of";
             return Err(Diagnostic::new(Code::InvalidOption, message).help("use at least 1"));
         }
+        let line = Grid::line("x", ranks);
+        if named_axes(self).len() > 1 || !slicings(self, &line)?.is_empty() {
+            let message = "slices of tensors on ranks are not foretold";
+            return Err(Diagnostic::new(Code::InvalidOption, message)
+                .help("distribute the outermost loop alone"));
+        }
         let parts = operands.iter().map(|(name, tensor)| {
             let part = whole(tensor, ranks, placements.get(*name));
             Ok((*name, part.map_err(|told| of_operand(name, told))?))
@@ -196,14 +204,14 @@ fn whole(
     placement: Option<&Placement>,
 ) -> Result<Distributed, Diagnostic> {
     let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
-    let placement = match placement {
-        Some(placement) => *placement,
-        None if may_split(&storage.format) => Placement::Nonzeros,
-        None => Placement::Replicated,
+    let cut = match placement {
+        Some(placement) => placement.on_line(ranks, &storage)?,
+        None if may_split(&storage.format) => Cut::Nonzeros,
+        None => Cut::Replicated,
     };
     let counts =
         |mode: usize| Ok(counted(&tensor.to_coordinates()?.crds()[mode], tensor.dims()[mode]));
-    let starts = placement.starts((&dims, &storage), ranks, counts)?;
+    let starts = cut.starts((&dims, &storage), ranks, counts)?;
     let Some((mode, starts)) = starts.filter(|_| ranks > 1) else {
         return Ok(Distributed::everyone(tensor.clone()));
     };
