@@ -30,6 +30,13 @@
 //!                                            Z(i,o) = A(i,j) * t(j,o)
 //! ```
 //!
+//! So is a single factor over variables that no other has, for the same reason.
+//!
+//! ```text
+//! R(i,j) = A(i,j) * D(j,l)                   t(j) = D(j,l)                    once, and not for each entry of A
+//!                                            R(i,j) = A(i,j) * t(j)
+//! ```
+//!
 //! Products in which more sums share factors than are looked at together
 //! ([`crate::legalise::rewrite::factorize`]) have some summed beforehand even if no factor is sparse.
 //!
@@ -50,7 +57,7 @@ use crate::format::Format;
 use crate::legalise::cost::CONTIGUOUS;
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::rewrite::factorize::independent::separated;
-use crate::legalise::rewrite::factorize::{MAX_SUMS, independent};
+use crate::legalise::rewrite::factorize::{MAX_SUMS, independent, order_apart};
 use crate::legalise::rewrite::factors::{flatten, product};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
@@ -132,9 +139,10 @@ impl Legaliser<'_> {
         task: &Task,
     ) -> Option<Expr> {
         let Contraction { summed, kept, is_whole, .. } = contraction;
+        let is_apart = factors.len() > 1 || order_apart(self, task).is_some();
         let body = product(factors);
         // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
-        let row = kept.first().filter(|v| task.vars.contains(v));
+        let row = kept.first().filter(|v| is_apart && task.vars.contains(v));
         let is_row = |v: &IndexVar| {
             Some(v) == row || self.program.derived.ancestors(*v).iter().any(|of| Some(of) == row)
         };
@@ -227,7 +235,7 @@ pub(in crate::legalise) fn is_contracted(
 
 /// What the rule allows, best first.
 fn candidates(cx: &Context<'_>, factors: &[&Access], summed: &[IndexVar]) -> Vec<Contraction> {
-    if factors.len() < 3 {
+    if factors.len() < 2 {
         return vec![];
     }
     let over =
@@ -253,11 +261,14 @@ fn over(
     let samples = |a: &&Access| !cx.is_full(a) && kept.iter().all(|v| a.indices.contains(v));
     let is_sampled = kept.len() > 1 && after.iter().any(samples);
     let long = !cx.request.commands.given && is_long(factors, summed, var);
-    let fewer =
-        inner.len() < variables(factors).len() && (before.len() > 1 || long) && !after.is_empty();
+    let fewer = inner.len() < variables(factors).len() && !after.is_empty();
     let trips = cx.trips_over(&inner);
-    let pays = || pays_dense(cx, (&before, &after), (&within, &kept));
-    let worth = fewer && !is_sampled && (listed || long || pays());
+    let pays = || match before[..] {
+        [] => false,
+        [only] if !long => pays_alone(cx, (only, &after), &kept),
+        _ => listed || long || pays_dense(cx, (&before, &after), (&within, &kept)),
+    };
+    let worth = fewer && !is_sampled && pays();
     let is_whole = before.iter().all(|a| cx.is_full(a));
     let listing = before.iter().filter(|a| !cx.is_full(a)).count();
     let summed = within;
@@ -281,6 +292,28 @@ fn pays_dense(
     let left = [without(&sparse.indices, &inner), without(&inner, &sparse.indices)].concat();
     let last = entries * apart(summed) + CONTIGUOUS * cx.trips_over(&left);
     !cx.request.commands.given && first < WORTH * last
+}
+
+/// Whether the sums of one factor are better computed once than wherever another, sparse one needs them.
+fn pays_alone(cx: &Context<'_>, (factor, after): (&Access, &[&Access]), kept: &[IndexVar]) -> bool {
+    let entries = |a: &Access| match cx.is_full(a) {
+        true => Some(cx.trips_over(&a.indices)),
+        false => cx.known_entries(a).map(|n| n as f64),
+    };
+    let Some(own) = entries(factor) else { return false };
+    let sparse = after.iter().filter(|a| !cx.is_full(a));
+    let Some(needed) = sparse
+        .filter_map(|a| Some((entries(a)?, a)))
+        .map(|(n, a)| {
+            // Once for each entry, and for each coordinate that it does not tell.
+            n * cx.trips_over(&without(kept, &a.indices))
+        })
+        .min_by(f64::total_cmp)
+    else {
+        return false;
+    };
+    let left = cx.trips_over(kept).max(1.0);
+    !cx.request.commands.given && own + left < WORTH * needed * (own / left)
 }
 
 /// Whether a sum shares factors with more sums than are looked at together.

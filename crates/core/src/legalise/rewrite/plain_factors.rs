@@ -127,7 +127,10 @@ impl Legaliser<'_> {
                     vars.len() == a.indices.len() && vars.iter().all(|v| a.indices.contains(v));
                 same.then(|| order_of(self, a))
             });
-            let vars = is_full.then_some(vars).flatten()?;
+            if !is_full {
+                return None;
+            }
+            let vars = vars.unwrap_or_else(|| value.free_vars());
             plain.push(self.temporary("t", None, vars, value.clone(), task.compute));
         }
         Some(plain)
