@@ -84,7 +84,8 @@ fn slicing(kernel: &Kernel, var: IndexVar, axis: &str) -> Result<Slicing, String
     if let Some(why) = sees(kernel, &name) {
         return Err(why);
     }
-    let class = Class::of(program, var);
+    let mut class = Class::of(program, var);
+    class.add_unread(kernel.program(), program, &name);
     let bounded = |(_, relation): (IndexVar, &Relation)| match relation {
         Relation::Same { of, bound: Some(_) } => class.has(program, *of).is_some(),
         _ => false,
@@ -195,6 +196,19 @@ impl Class {
             uses.chain(results.map(|id| (id, &program.tensors[id].modes[..]))).collect();
         while uses.iter().any(|&(id, indices)| class.grows(program, id, indices)) {}
         class
+    }
+
+    /// Adds modes of operands that the notation reads and no kernel does.
+    fn add_unread(&mut self, source: &Program, program: &cin::Program, var: &str) {
+        let accesses = source.statements.iter().flat_map(|statement| statement.value.accesses());
+        for access in accesses {
+            let mode = access.indices.iter().position(|v| source.vars[*v].name == var);
+            for (id, tensor) in program.tensors.enumerate() {
+                if matches!(tensor.role, Role::Input(of) if of == access.tensor) {
+                    self.modes[id] = self.modes[id].or(mode);
+                }
+            }
+        }
     }
 
     /// Adds what a use of a tensor adds, if it does.

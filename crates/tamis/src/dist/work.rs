@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tamis_core::cin::{self, Scale};
 use tamis_core::lower::{Binding, Lowered};
 use tamis_core::plan::Partition;
-use tamis_core::plan::distribution::{Distribution, Need, Part, Read, Starts, is_rows};
+use tamis_core::plan::distribution::{Distribution, Need, Part, Read, Starts, cut_mode, is_rows};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_runtime::Tensor;
@@ -146,9 +146,15 @@ impl<'s> Work<'s> {
                 return self.aligned((scale, var), even(dimension, 1, self.ranks));
             }
             Starts::OfPositions(of) => {
-                return match &values[of.index()].as_deref()?.owners {
-                    Owners::Intervals { starts, .. } => Some(starts.clone()),
-                    Owners::Everyone | Owners::Slices(_) => None,
+                // Positions of whole rows: of the operand's first level.
+                let value = values[of.index()].as_deref()?;
+                return match &value.owners {
+                    Owners::Intervals { mode, starts }
+                        if *mode == cut_mode(&value.storage.format).0 =>
+                    {
+                        Some(starts.clone())
+                    }
+                    _ => None,
                 };
             }
         }
