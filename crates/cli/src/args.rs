@@ -153,7 +153,7 @@ pub struct RunArgs {
 pub struct TensorArgs {
     /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; where an
     /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ replicated'; without a tensor, the format of what goes through - (mtx, rb, tns, npz or
-    /// bsp); first bytes tell that of the input, but for rb
+    /// bsp); first bytes tell that of the input, gzipped or not
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
     pub formats: Vec<String>,
     /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), a folder of parts, - for
@@ -260,7 +260,7 @@ pub struct ConvertArgs {
     pub input: PathBuf,
     /// The file to write, or - for standard output
     pub output: PathBuf,
-    /// The format of -; where both sides are, of the output: the first bytes tell that of the input, but for rb
+    /// The format of -; where both sides are, of the output: the first bytes tell that of the input, gzipped or not
     #[arg(long, value_name = "FORMAT", value_parser = Names::of_file_formats())]
     pub format: Option<String>,
     /// Write both triangles of a symmetric matrix, and the ones of a pattern

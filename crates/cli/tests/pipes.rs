@@ -39,9 +39,8 @@ fn standard_input_and_output_are_files() {
     assert!(piped(&to_mtx, tns.as_bytes(), 0).ends_with("\n2 2 1\n2 1 3\n"));
     let to_tns = ["convert", "-", "-", "--format", "tns", "--expand"];
     assert!(piped(&to_tns, SYMMETRIC.as_bytes(), 0).starts_with("# dims: 3 3\n"));
-    // A title of Rutherford-Boeing may begin as a comment of FROSTT does.
-    let as_rb = ["convert", "-", "-", "--format", "rb"];
-    assert!(piped(&as_rb, b"# 1\n", 1).contains("expected a number of lines"));
+    let to_rb = ["convert", "-", "-", "--format", "rb"];
+    assert!(piped(&to_rb, tns.as_bytes(), 0).starts_with("Tamis "));
     let told = piped(&["info", "-"], b"hello\n", 2);
     assert!(told.contains("help: add --format mtx, rb, tns, npz or bsp"), "{told}");
     let told = piped(&["info", "-", "--format", "tsn"], tns.as_bytes(), 2);
@@ -59,6 +58,53 @@ fn standard_input_and_output_are_files() {
     assert!(piped(&json, tns.as_bytes(), 2).contains("--json goes to standard output, too"));
     let unknown = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-"];
     assert!(piped(&unknown, SYMMETRIC.as_bytes(), 2).contains("is not known"));
+}
+
+/// A matrix in each format that text has, plain and compressed.
+fn texts() -> Vec<Vec<u8>> {
+    let named = |name: &&str| {
+        let path = scratch(name);
+        let args = ["convert", "-", &path.to_string_lossy(), "--expand"];
+        piped(&args, SYMMETRIC.as_bytes(), 0);
+        std::fs::read(&path).expect("written")
+    };
+    ["t.mtx", "t.tns", "t.rb", "t.mtx.gz", "t.tns.gz", "t.rb.gz"].iter().map(named).collect()
+}
+
+/// First bytes tell the format, of what is compressed, too.
+#[test]
+fn compressed_text_is_told_by_its_first_bytes() {
+    let mut texts = texts();
+    // The title is as the comment of another format.
+    texts.push([b"# 1", &texts[2][3..]].concat());
+    for text in texts {
+        let name = String::from_utf8_lossy(&text);
+        assert!(piped(&["info", "-"], &text, 0).contains("3 x 3"), "{name}");
+        let to_tns = ["convert", "-", "-", "--format", "tns"];
+        assert!(piped(&to_tns, &text, 0).contains("1 1 2\n"), "{name}");
+        let run = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-", "-f", "rb"];
+        assert!(piped(&run, &text, 0).starts_with("Tamis "), "{name}");
+    }
+}
+
+/// A pipe gives as many bytes as were written at once.
+#[test]
+fn first_bytes_come_through_pipes_in_any_pieces() {
+    for text in texts() {
+        let mark: &[u8] = if text.starts_with(b"\x1f") { b"" } else { b"\xef\xbb\xbf" };
+        let bytes = [mark, &text].concat();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        command.args(["info", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut pipe = child.stdin.take().expect("a pipe");
+        for piece in bytes[..20].chunks(1).chain([&bytes[20..]]) {
+            pipe.write_all(piece).expect("it is read");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        drop(pipe);
+        let output = child.wait_with_output().expect("it ends");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("3 x 3"), "{output:?}");
+    }
 }
 
 /// Where nothing comes, the command before it likely failed, whatever the format.

@@ -1,15 +1,14 @@
 //! Files by name: the format comes from the extension, compression from the content.
 
-use crate::chunks::{BYTE_ORDER_MARK, Source};
+use crate::chunks::Source;
 use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode, Parsed};
 use crate::header::{FILL_MARK, File, FileFormat, Header, Layout, ReadOptions, WriteOptions};
-use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
+use crate::source::{Gzip, Plain, not_readable};
 use crate::{folder, frostt, matrix_market, npz, number, progress, rutherford_boeing, save};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Write};
 use std::path::Path;
 use tamis_runtime::{Coordinates, nearest};
 
@@ -37,41 +36,39 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         return Err(unknown_format(path));
     }
     progress::begin(None);
-    let (mut plain, is_gzip, told) = opened(path).map_err(|error| {
+    let mut plain = Plain::open(path).map_err(|error| {
         let told = not_readable(&error).of_file(path);
         match error.kind() {
             io::ErrorKind::NotFound => FileError { help: like(path).unwrap_or(told.help), ..told },
             _ => told,
         }
     })?;
-    if is_standard(path) && plain.file.buffer().is_empty() {
+    if is_standard(path) && plain.is_empty() {
         return Err(empty(path));
     }
+    let is_gzip = plain.is_gzip();
     if !is_gzip && is_gzip_name(path) {
         let help = "compress it with gzip, or drop .gz from its name";
         return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
     }
-    let is_title = options.otherwise == Some(FileFormat::RutherfordBoeing);
-    let told = told.filter(|&told| told != FileFormat::Frostt || !is_title);
-    let format = match is_standard(path) {
-        true => named.or(told).or(options.otherwise).ok_or_else(|| unknown_format(path))?,
-        false => named.ok_or_else(|| unknown_format(path))?,
-    };
+    let told = || plain.told().or(options.otherwise);
+    let format = named.or_else(told).ok_or_else(|| unknown_format(path))?;
+    let is_archive = matches!(format, FileFormat::Npz | FileFormat::Binsparse);
+    if is_archive && !is_standard(path) {
+        return npz::read_archive(io::BufReader::new(plain.into_file()), path);
+    }
     let mut gzip;
-    let source: &mut dyn Source = match (format, is_gzip) {
-        (FileFormat::Npz | FileFormat::Binsparse, _) if is_standard(path) => {
-            let bytes = all(&mut plain).map_err(|flaw| flaw.of_file(path))?;
-            return npz::read_archive(io::Cursor::new(&bytes[..]), path);
-        }
-        (FileFormat::Npz | FileFormat::Binsparse, _) => {
-            return npz::read_archive(plain.file, path);
-        }
-        (_, true) => {
+    let source: &mut dyn Source = match is_gzip {
+        true => {
             gzip = Gzip::new(plain);
             &mut gzip
         }
-        (_, false) => &mut plain,
+        false => &mut plain,
     };
+    if is_archive {
+        let bytes = all(source).map_err(|flaw| flaw.of_file(path))?;
+        return npz::read_archive(io::Cursor::new(&bytes[..]), path);
+    }
     let mut file = match format {
         FileFormat::MatrixMarket => matrix_market::read_source(source, path)?,
         FileFormat::RutherfordBoeing => rutherford_boeing::read_source(source, path)?,
@@ -102,11 +99,11 @@ fn empty(path: &Path) -> FileError {
 }
 
 /// All bytes that come, which count against the memory limit.
-fn all(plain: &mut Plain) -> Parsed<Counted<u8>> {
+fn all(source: &mut dyn Source) -> Parsed<Counted<u8>> {
     let mut bytes = Counted::default();
     let mut chunk = vec![0; 1 << 16];
     loop {
-        match plain.fill(&mut chunk)? {
+        match source.fill(&mut chunk)? {
             0 => return Ok(bytes),
             count => chunk[..count].iter().try_for_each(|&byte| bytes.push(byte))?,
         }
@@ -138,22 +135,6 @@ fn like(path: &Path) -> Option<String> {
 fn stem(name: &str) -> &str {
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".bsp.npz")).unwrap_or(name);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
-/// A file, whether it starts as gzip data does, and the format that its first bytes tell.
-pub(crate) fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>)> {
-    let file = match is_standard(path) {
-        true => std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?),
-        false => std::fs::File::open(path)?,
-    };
-    let size = file.metadata().ok().filter(|m| m.is_file() && m.len() > 0).map(|m| m.len());
-    let mut file = BufReader::with_capacity(1 << 16, file);
-    let first = file.fill_buf()?;
-    let is_gzip = first.starts_with(&GZIP_MAGIC);
-    let first = first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first);
-    let told = FileFormat::of_bytes(first);
-    let told = told.or(FileFormat::may_be_frostt(first).then_some(FileFormat::Frostt));
-    Ok((Plain { file, size }, is_gzip, told))
 }
 
 /// Writes a tensor to a file in the format that its name tells, gzipped if it ends in `.gz`; to a

@@ -1,5 +1,6 @@
 //! What a file says about itself, beside its entries.
 
+use crate::rutherford_boeing;
 use std::fmt;
 use std::path::Path;
 use tamis_runtime::{Coordinates, Scalar};
@@ -44,15 +45,17 @@ impl FileFormat {
         match bytes {
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(FileFormat::Npz),
             // Comments of FROSTT and titles of Rutherford-Boeing may begin with %, too.
-            _ => {
-                let start = bytes.first_chunk::<14>()?;
-                start.eq_ignore_ascii_case(b"%%MatrixMarket").then_some(FileFormat::MatrixMarket)
+            _ if bytes.get(..14).is_some_and(|b| b.eq_ignore_ascii_case(b"%%MatrixMarket")) => {
+                Some(FileFormat::MatrixMarket)
             }
+            // Titles of Rutherford-Boeing may begin as FROSTT does.
+            _ if rutherford_boeing::is_begun(bytes) => Some(FileFormat::RutherfordBoeing),
+            _ => FileFormat::may_be_frostt(bytes).then_some(FileFormat::Frostt),
         }
     }
 
-    /// Whether a text begins as one of FROSTT does, with a comment or numbers. Titles of Rutherford-Boeing may, too.
-    pub(crate) fn may_be_frostt(bytes: &[u8]) -> bool {
+    /// Whether a text begins as one of FROSTT does, with a comment or numbers.
+    fn may_be_frostt(bytes: &[u8]) -> bool {
         let line = bytes.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty());
         line.is_some_and(|line| {
             let number = |word: &[u8]| {

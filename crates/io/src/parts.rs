@@ -13,11 +13,11 @@
 
 use crate::chunks::Chunks;
 use crate::error::{FileError, FileErrorCode, Flaw};
-use crate::file::{is_standard, opened, take_fill};
+use crate::file::{is_standard, take_fill};
 use crate::header::{Field, FileFormat, Header, Layout, ReadOptions, Symmetry};
 use crate::lines::lines_of_part;
 use crate::marks::{self, ABOVE, LOWER, NEGATIVE, UPPER, Wanted};
-use crate::source::{Stretch, not_readable};
+use crate::source::{Plain, Stretch, not_readable};
 use crate::{frostt, matrix_market};
 use std::fs::File;
 use std::io;
@@ -180,8 +180,8 @@ impl Cut {
         if !std::fs::metadata(path).ok()?.is_file() {
             return None;
         }
-        let (mut plain, is_gzip, _) = opened(path).ok()?;
-        let size = plain.size.filter(|_| !is_gzip)?;
+        let mut plain = Plain::open(path).ok()?;
+        let size = plain.size.filter(|_| !plain.is_gzip())?;
         let (head, start, lines) = match format {
             FileFormat::MatrixMarket => {
                 let mut chunks = Chunks::new(&mut plain, 2, b"%").ok()?;
@@ -199,7 +199,7 @@ impl Cut {
         }
         let (path, start) = (path.to_path_buf(), start as u64);
         let length = size.checked_sub(start)?;
-        let file = Arc::new(plain.file.into_inner());
+        let file = Arc::new(plain.into_file());
         let written = written(&file);
         Some(Cut { path, file, written, head: Arc::new(head), start, lines, length })
     }

@@ -23,5 +23,5 @@ mod read;
 mod write;
 
 pub use read::read_rutherford_boeing;
-pub(crate) use read::read_source;
+pub(crate) use read::{is_begun, read_source};
 pub use write::write_rutherford_boeing;

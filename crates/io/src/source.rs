@@ -1,24 +1,83 @@
 //! Files as sources of text: plain ones, and gzip in one or several members.
 
-use crate::chunks::Source;
+use crate::chunks::{BYTE_ORDER_MARK, Source};
 use crate::error::{FileErrorCode, Flaw, Parsed, Place};
-use flate2::bufread::GzDecoder;
+use crate::header::FileFormat;
+use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The first bytes of gzip data.
-pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Deflate makes at most so many bytes of one.
 const MOST_INFLATED: u64 = 1032;
 
+/// So many bytes are looked at to tell a format, and read at once.
+const FIRST: usize = 1 << 16;
+
+/// The first bytes of a file, which come through a pipe in pieces of any size, and the rest.
+type Begun = BufReader<Chain<Cursor<Vec<u8>>, File>>;
+
 /// A file as it is.
 pub(crate) struct Plain {
-    pub file: BufReader<File>,
+    file: Begun,
     /// Its bytes, where known.
     pub size: Option<u64>,
+}
+
+impl Plain {
+    /// Opens a file, or standard input, and reads its first bytes.
+    pub fn open(path: &Path) -> io::Result<Plain> {
+        let mut file = match path == Path::new("-") {
+            true => File::from(io::stdin().as_fd().try_clone_to_owned()?),
+            false => File::open(path)?,
+        };
+        let size = file.metadata().ok().filter(|m| m.is_file() && m.len() > 0).map(|m| m.len());
+        let mut first = vec![];
+        file.by_ref().take(FIRST as u64).read_to_end(&mut first)?;
+        let file = BufReader::with_capacity(FIRST, Cursor::new(first).chain(file));
+        Ok(Plain { file, size })
+    }
+
+    /// Its first bytes.
+    fn first(&self) -> &[u8] {
+        self.file.get_ref().get_ref().0.get_ref()
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.first().is_empty()
+    }
+
+    /// Whether it starts as gzip data does.
+    pub fn is_gzip(&self) -> bool {
+        self.first().starts_with(&GZIP_MAGIC)
+    }
+
+    /// The format that its first bytes tell, those of compressed data once they are decompressed.
+    pub fn told(&self) -> Option<FileFormat> {
+        let mut text = vec![];
+        if self.is_gzip() {
+            // What is damaged is told where all is read.
+            let mut decoder = MultiGzDecoder::new(self.first()).take(FIRST as u64);
+            let _ = decoder.read_to_end(&mut text);
+        }
+        let first = if self.is_gzip() { &text } else { self.first() };
+        FileFormat::of_bytes(first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first))
+    }
+
+    /// The file, from its start on where that can be reached.
+    pub fn into_file(self) -> File {
+        let (_, mut file) = self.file.into_inner().into_inner();
+        // Whoever reads a pipe from its start cannot be served, and is told so.
+        let _ = file.rewind();
+        file
+    }
 }
 
 impl Source for Plain {
@@ -67,7 +126,7 @@ impl Source for Stretch {
 /// A compressed file.
 pub(crate) struct Gzip {
     /// The member that is read; nothing behind the last.
-    member: Option<GzDecoder<BufReader<File>>>,
+    member: Option<GzDecoder<Begun>>,
     size: Option<u64>,
 }
 
@@ -106,7 +165,7 @@ impl Source for Gzip {
 
 /// The member that follows. Members may be behind one another; zeros behind them fill blocks of tapes
 /// and disks, as in gzip(1).
-fn next_member(mut rest: BufReader<File>) -> Parsed<Option<GzDecoder<BufReader<File>>>> {
+fn next_member(mut rest: Begun) -> Parsed<Option<GzDecoder<Begun>>> {
     loop {
         let bytes = rest.fill_buf().map_err(|error| not_readable(&error))?;
         let Some(&first) = bytes.first() else { return Ok(None) };
@@ -141,4 +200,47 @@ pub(crate) fn not_readable(error: &io::Error) -> Box<Flaw> {
     };
     let message = format!("cannot read the file: {error}");
     Flaw::at(Place::File, FileErrorCode::NotReadable, message, help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(vec![], Compression::default());
+        encoder.write_all(text).expect("memory takes all");
+        encoder.finish().expect("memory takes all")
+    }
+
+    #[test]
+    fn formats_are_told_through_compression_and_marks() {
+        let told = |bytes: Vec<u8>| {
+            let rest = File::open("/dev/null").expect("it is there");
+            Plain { file: BufReader::new(Cursor::new(bytes).chain(rest)), size: None }.told()
+        };
+        let rb = "# title\n 4 1 1 2\nrua 3 3 4 0\n(26I3) (26I3) (3E26.18)\n";
+        for (text, format) in [
+            ("%%matrixmarket matrix", Some(FileFormat::MatrixMarket)),
+            ("# a comment\n1 1 2\n", Some(FileFormat::Frostt)),
+            ("1 2 3\n4 5 6\n", Some(FileFormat::Frostt)),
+            ("PK\x03\x04", Some(FileFormat::Npz)),
+            (rb, Some(FileFormat::RutherfordBoeing)),
+            (&rb.replace("rua", "rue"), Some(FileFormat::RutherfordBoeing)),
+            (&rb.replace("rua", "rui"), Some(FileFormat::Frostt)),
+            ("hello\n", None),
+            ("", None),
+        ] {
+            let marked = [BYTE_ORDER_MARK, text.as_bytes()].concat();
+            let (begin, end) = text.split_at(text.len().min(3));
+            let members = [gzip(b""), gzip(begin.as_bytes()), gzip(end.as_bytes())].concat();
+            let cut = gzip(text.repeat(1000).as_bytes());
+            let cut = cut[..cut.len() - 8].to_vec();
+            for bytes in [text.into(), gzip(&marked), marked, gzip(text.as_bytes()), members, cut] {
+                assert_eq!(told(bytes), format, "{text}");
+            }
+        }
+    }
 }

@@ -75,8 +75,19 @@ fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
     Ok(File { coordinates, header })
 }
 
-fn read_preamble(cursor: &mut Cursor, chunks: &Chunks) -> Parsed<Preamble> {
-    let comments = title_and_key(cursor.rest_of_line());
+/// Whether a text begins as such a file: its second line is of numbers, its third names a type.
+pub(crate) fn is_begun(text: &[u8]) -> bool {
+    let mut cursor = Cursor::new(text, 0, 0);
+    cursor.rest_of_line();
+    if read_counts(&mut cursor).is_err() {
+        return false;
+    }
+    // Of types that are not read, the reader says so.
+    read_type(&mut cursor).map_or_else(|flaw| flaw.code == FileErrorCode::Unsupported, |_| true)
+}
+
+/// The numbers of lines, of which that of right-hand sides.
+fn read_counts(cursor: &mut Cursor) -> Parsed<u64> {
     cursor.count("number of lines")?;
     for name in ["number of pointer lines", "number of index lines", "number of value lines"] {
         cursor.count(name)?;
@@ -84,6 +95,12 @@ fn read_preamble(cursor: &mut Cursor, chunks: &Chunks) -> Parsed<Preamble> {
     cursor.skip_blanks();
     let right_sides = if cursor.field().is_empty() { 0 } else { cursor.count("lines")? };
     cursor.end_of_line()?;
+    Ok(right_sides)
+}
+
+fn read_preamble(cursor: &mut Cursor, chunks: &Chunks) -> Parsed<Preamble> {
+    let comments = title_and_key(cursor.rest_of_line());
+    let right_sides = read_counts(cursor)?;
     let (field, symmetry) = read_type(cursor)?;
     let sizes = cursor.clone();
     let rows = cursor.count("number of rows")?;
