@@ -274,6 +274,18 @@ pub struct ConvertArgs {
     /// elements that it adds (blocks, diagonals, dense) are written as zeros; implies --expand
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
+    /// How the file is read
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+/// How a file is read
+#[derive(Args)]
+pub struct ReadingArgs {
+    /// The dimensions of a .tns file without a line of them, as in 100x200; without both, each is the largest
+    /// coordinate
+    #[arg(short = 'd', long, value_name = "SIZES")]
+    pub dimensions: Option<String>,
     /// The most memory for tensors and files being read, as in 500M or 8GiB: bytes, or times 1000 per
     /// letter K M G T, 1024 as KiB MiB GiB TiB; without it what is free
     #[arg(long, value_name = "SIZE")]
@@ -292,6 +304,9 @@ pub struct InfoArgs {
     /// The format of standard input, where its first bytes do not tell
     #[arg(long, value_name = "FORMAT", value_parser = Names::of_file_formats())]
     pub format: Option<String>,
+    /// How the file is read
+    #[command(flatten)]
+    pub reading: ReadingArgs,
     /// Draw where the entries of a matrix are to a file
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,

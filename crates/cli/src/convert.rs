@@ -10,14 +10,14 @@ use tamis_io::{Field, File, FileFormat, Header, ReadOptions, Symmetry, WriteOpti
 
 /// Runs the command.
 pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    inputs::limit_memory(args.memory_limit.as_deref())?;
     tamis::threads::set(None)?;
     let format = inputs::file_format(args.format.as_deref(), &[&args.input, &args.output])?;
     // Where both sides are standard, the format is that of the output.
     let both = tamis_io::is_standard(&args.output);
     let known = if both { None } else { format };
     let options = ReadOptions { format: known, otherwise: format, ..ReadOptions::default() };
-    let File { coordinates: mut list, header } = progress::read(&args.input, &options)?;
+    let File { coordinates: mut list, header } =
+        inputs::file(&args.input, &args.reading, &options)?;
     if args.drop_zeros {
         list = without(&list, header.fill)?;
     }

@@ -46,16 +46,40 @@ pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Fai
     Ok(dims)
 }
 
-/// One dimension of the option `-d text`.
+/// The dimensions of a file that does not say them: `-d 10x20`.
+pub fn of_file(text: &str) -> Result<Vec<Option<u64>>, Failure> {
+    text.split('x').map(|one| size(text, "", one).map(Some)).collect()
+}
+
+/// Refuses other dimensions than a file has.
+pub fn check_file(text: &str, given: &[Option<u64>], own: &[u64]) -> Result<(), Failure> {
+    let option = format!("-d {text}");
+    if given.len() != own.len() {
+        let reason = format!("the file has order {}", own.len());
+        return Err(invalid(&option, &reason, "give one dimension per mode"));
+    }
+    if given.iter().zip(own).all(|(given, own)| given.is_none_or(|given| given == *own)) {
+        return Ok(());
+    }
+    let own: Vec<String> = own.iter().map(u64::to_string).collect();
+    let reason = format!("the file has the dimensions {}", own.join(" x "));
+    Err(invalid(&option, &reason, "leave it out: the file says its own"))
+}
+
+/// One dimension of the option `-d text`, of what has a name or of a file.
 fn size(text: &str, name: &str, size: &str) -> Result<u64, Failure> {
     if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
         let is_list = size.split('x').count() > 1 && !size.starts_with("0x");
         let sizes = if is_list { "10x20" } else { "1000" };
-        let help = format!("write -d {name}={sizes}");
+        let help = match name {
+            "" => "write -d 10x20".to_owned(),
+            name => format!("write -d {name}={sizes}"),
+        };
         return Err(invalid(&format!("-d {text}"), "the size must be a whole number", &help));
     }
     let Some(size) = size.parse().ok().filter(|&size| size <= LARGEST_DIMENSION) else {
-        let message = format!("the dimension {size} of {name} is beyond 2^62 - 1");
+        let of = if name.is_empty() { "the file" } else { name };
+        let message = format!("the dimension {size} of {of} is beyond 2^62 - 1");
         return Err(Diagnostic::new(Code::DimensionTooLarge, message)
             .help("choose a smaller one")
             .into());

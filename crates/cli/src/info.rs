@@ -4,7 +4,7 @@ use crate::args::InfoArgs;
 use crate::failure::{Failure, invalid};
 use crate::recommend::{self, Measures};
 use crate::written::write;
-use crate::{inputs, json, picture, progress};
+use crate::{inputs, json, picture};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     tamis::threads::set(None)?;
     let format = inputs::file_format(args.format.as_deref(), &[&args.file])?;
     let options = ReadOptions { format, ..ReadOptions::default() };
-    let file = progress::read(&args.file, &options)?;
+    let file = inputs::file(&args.file, &args.reading, &options)?;
     let list = &file.coordinates;
     let bytes = Measures::bytes(list);
     budget::check("what is measured of the file", bytes, "measure a part of it")?;

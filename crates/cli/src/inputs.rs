@@ -1,7 +1,7 @@
 //! Operands: from files, numbers and generators to tensors.
 
-use crate::args::TensorArgs;
-use crate::dimensions::{Dimensions, dimensions};
+use crate::args::{ReadingArgs, TensorArgs};
+use crate::dimensions::{self, Dimensions, dimensions};
 use crate::failure::{Failure, assignment, invalid, suggested};
 use crate::generate::{Density, Generator};
 use crate::given::{check_all_given, next, order_of, other_order, twice};
@@ -16,7 +16,7 @@ use tamis::notation::Program;
 use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, Storage, Strictness, Values,
 };
-use tamis_io::FileFormat;
+use tamis_io::{File, FileFormat, ReadOptions};
 
 /// The element type of `--dtype`.
 pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
@@ -81,6 +81,16 @@ pub fn file_format(text: Option<&str>, files: &[&Path]) -> Result<Option<FileFor
         }
         format => Ok(format),
     }
+}
+
+/// Reads the file of a command that has one.
+pub fn file(path: &Path, args: &ReadingArgs, options: &ReadOptions) -> Result<File, Failure> {
+    limit_memory(args.memory_limit.as_deref())?;
+    let Some(text) = &args.dimensions else { return Ok(progress::read(path, options)?) };
+    let dims = dimensions::of_file(text)?;
+    let file = progress::read(path, &ReadOptions { dims: dims.clone(), ..options.clone() })?;
+    dimensions::check_file(text, &dims, file.coordinates.dims())?;
+    Ok(file)
 }
 
 /// The formats of `-f`, by tensor.

@@ -158,6 +158,40 @@ fn archives_are_read_from_pipes() {
     }
 }
 
+/// The dimensions of a file that does not say them are given, as those of operands are.
+#[test]
+fn dimensions_of_files_are_given() {
+    let convert = ["convert", "-", "-", "--format", "tns", "-d"];
+    let told = |sizes: &str, text: &str, status| {
+        let info = piped(&["info", "-", "-d", sizes], text.as_bytes(), status);
+        (piped(&[&convert[..], &[sizes]].concat(), text.as_bytes(), status), info)
+    };
+    let (converted, info) = told("2x5", "1 2 3\n", 0);
+    assert_eq!(converted, "# dims: 2 5\n1 2 3\n");
+    assert!(info.contains("dimensions  2 x 5\n"), "{info}");
+    told("2x5", "# dims: 2 5\n1 2 3\n", 0);
+    for (sizes, text, expected) in [
+        ("2x5", "# dims: 2 4\n1 2 3\n", "-d 2x5: the file has the dimensions 2 x 4"),
+        ("2", "1 2 3\n", "-d 2: the file has order 2"),
+        ("2x", "1 2 3\n", "help: write -d 10x20"),
+        ("i=2", "1 2 3\n", "help: write -d 10x20"),
+    ] {
+        let (converted, info) = told(sizes, text, 2);
+        assert!(converted.contains(expected) && info.contains(expected), "{converted}{info}");
+    }
+}
+
+/// Files are read and measured in so much memory, or refused.
+#[test]
+fn commands_on_files_have_a_limit_of_memory() {
+    for command in
+        [&["info", "data/bar.mtx.gz"][..], &["convert", "data/bar.mtx.gz", "-", "--format", "tns"]]
+    {
+        check(&[command, &["--memory-limit", "10k"]].concat(), 1, "[file-too-large]");
+        check(&[command, &["--memory-limit", "100M"]].concat(), 0, "600");
+    }
+}
+
 #[test]
 fn conversions_keep_symmetries_and_patterns() {
     let from = scratch("kept.mtx");
