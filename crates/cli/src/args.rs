@@ -260,7 +260,8 @@ pub struct ConvertArgs {
     pub input: PathBuf,
     /// The file to write, or - for standard output
     pub output: PathBuf,
-    /// The format of -; where both sides are, of the output: the first bytes tell that of the input, gzipped or not
+    /// The format of -; where both sides are, of the output: the first bytes tell that of the input, gzipped or not;
+    /// without it the output has that of the input
     #[arg(long, value_name = "FORMAT", value_parser = Names::of_file_formats())]
     pub format: Option<String>,
     /// Write both triangles of a symmetric matrix, and the ones of a pattern

@@ -13,8 +13,8 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     tamis::threads::set(None)?;
     let format = inputs::file_format(args.format.as_deref(), &[&args.input, &args.output])?;
     // Where both sides are standard, the format is that of the output.
-    let both = tamis_io::is_standard(&args.output);
-    let known = if both { None } else { format };
+    let standard = tamis_io::is_standard(&args.output);
+    let known = if standard { None } else { format };
     let options = ReadOptions { format: known, otherwise: format, ..ReadOptions::default() };
     let File { coordinates: mut list, header } =
         inputs::file(&args.input, &args.reading, &options)?;
@@ -30,9 +30,9 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
         drop(list);
         list = packed.to_coordinates()?;
     }
-    let options = written(args, &header, format);
+    let options = written(args, &header, format.or(standard.then_some(header.format)));
     progress::write(&args.output, &list, &options)?;
-    if tamis_io::is_standard(&args.output) {
+    if standard {
         return Ok(());
     }
     let entries = match tamis_io::entries_written(&list, &options) {

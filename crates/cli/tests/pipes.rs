@@ -50,6 +50,8 @@ fn standard_input_and_output_are_files() {
     for args in [&["info", "data/bar.mtx.gz", "--format", "rb"][..], &named] {
         assert!(piped(args, b"", 2).contains("nothing goes through -"));
     }
+    // Without a format, what is converted keeps its own.
+    assert_eq!(piped(&["convert", "-", "-"], tns.as_bytes(), 0), tns);
     let both = ["run", "y = A(i,j) * B(i,j)", "-i", "A=-", "-i", "B=-"];
     assert!(
         piped(&both, SYMMETRIC.as_bytes(), 2).contains("A is read from standard input already")
