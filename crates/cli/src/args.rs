@@ -253,8 +253,8 @@ pub struct BuildArgs {
   tamis convert matrix.mtx blocks.mtx --to 'bcsr(4,4)'
   tamis convert matrix.npz - --format mtx | head
 
-A file keeps that a Matrix Market file is symmetric, skew-symmetric, hermitian or a pattern where the
-output is Matrix Market too: one triangle is written, or no values.")]
+A .mtx or .rb file keeps that the input is symmetric, skew-symmetric, hermitian or a pattern: one triangle
+is written, or no values.")]
 pub struct ConvertArgs {
     /// The file to read, or - for standard input
     pub input: PathBuf,

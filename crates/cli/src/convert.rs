@@ -81,7 +81,8 @@ fn check_fill(
 fn written(args: &ConvertArgs, header: &Header, format: Option<FileFormat>) -> WriteOptions {
     let standard = tamis_io::is_standard(&args.output);
     let known = if standard { format } else { FileFormat::of(&args.output) };
-    let keeps = known == Some(FileFormat::MatrixMarket) && !args.expand && args.to.is_none();
+    let holds = known.is_some_and(|format| !format.holds_tensors());
+    let keeps = holds && !args.expand && args.to.is_none();
     let comments = match known {
         Some(FileFormat::MatrixMarket | FileFormat::Frostt) => &header.comments[..],
         _ => &[],

@@ -199,17 +199,30 @@ fn conversions_keep_symmetries_and_patterns() {
     let from = scratch("kept.mtx");
     let to = scratch("kept-too.mtx");
     let args = ["convert", &from.to_string_lossy(), &to.to_string_lossy()];
-    for text in [
-        SYMMETRIC,
-        "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 4\n",
-        "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 4 -1\n",
-        "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 1\n3 2\n",
-        "%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 4\n3 2\n",
-        "%%MatrixMarket matrix coordinate integer general\n3 4 1\n1 4 7\n",
+    for (kind, text) in [
+        ("rsa", "real symmetric\n% from a mesh\n3 3 3\n1 1 2\n2 1 4\n3 2 5\n"),
+        ("rza", "real skew-symmetric\n2 2 1\n2 1 4\n"),
+        ("cha", "complex hermitian\n2 2 2\n1 1 1 0\n2 1 4 -1\n"),
+        ("csa", "complex symmetric\n2 2 2\n1 1 1 2\n2 1 4 -1\n"),
+        ("cza", "complex skew-symmetric\n2 2 1\n2 1 4 -1\n"),
+        ("isa", "integer symmetric\n2 2 1\n2 1 4\n"),
+        ("psa", "pattern symmetric\n3 3 2\n1 1\n3 2\n"),
+        ("pua", "pattern general\n3 3 2\n3 2\n1 3\n"),
+        ("pra", "pattern general\n3 4 2\n3 2\n1 4\n"),
+        ("ira", "integer general\n3 4 1\n1 4 7\n"),
     ] {
+        let text = &format!("%%MatrixMarket matrix coordinate {text}");
         std::fs::write(&from, text).expect("written");
         assert!(tamis(&args).status.success());
-        assert_eq!(std::fs::read_to_string(&to).expect("written"), text);
+        assert_eq!(std::fs::read_to_string(&to).expect("written"), *text);
+        let rb = piped(&["convert", "-", "-", "--format", "rb"], text.as_bytes(), 0);
+        assert_eq!(rb.lines().nth(2).map(|line| &line[..3]), Some(kind), "{rb}");
+        // Without a format the output has that of the input.
+        assert_eq!(piped(&["convert", "-", "-"], rb.as_bytes(), 0), rb);
+        let back = piped(&["convert", "-", "-", "--format", "mtx"], rb.as_bytes(), 0);
+        let is_entry = |line: &&str| !line.starts_with("% ");
+        let entries = |text: &str| text.lines().filter(is_entry).collect::<Vec<_>>().join("\n");
+        assert_eq!(entries(&back), entries(text));
         let expanded = [&args[..], &["--expand"]].concat();
         assert!(tamis(&expanded).status.success());
         let expanded = std::fs::read_to_string(&to).expect("written");

@@ -218,10 +218,10 @@ pub struct WriteOptions {
     /// it is not 0.
     pub fill: Option<Scalar>,
     /// What the entries on and below the diagonal stand for; those above are left out then. Only
-    /// Matrix Market holds it.
+    /// formats of matrices hold it.
     pub symmetry: Symmetry,
-    /// Which values to write: with [`Field::Pattern`] none, with others all. Only Matrix Market
-    /// holds it.
+    /// Which values to write: with [`Field::Pattern`] none, with others all. Only formats of
+    /// matrices hold it.
     pub field: Option<Field>,
 }
 

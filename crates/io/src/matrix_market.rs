@@ -16,4 +16,4 @@ mod write;
 pub use read::read_matrix_market;
 pub(crate) use read::{Head, read_head, read_source};
 pub(crate) use write::InParts;
-pub use write::{entries_written, write_matrix_market};
+pub use write::write_matrix_market;

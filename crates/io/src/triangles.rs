@@ -1,5 +1,5 @@
-//! Entries of a file with symmetry that are stored on both sides of the diagonal: each stands for
-//! both already, so such a file says everything twice.
+//! Files with symmetry: which entries are written, and entries that are stored on both sides of the diagonal: each
+//! stands for both already, so such a file says everything twice.
 //!
 //! ```text
 //! symmetric    2 1 5    1 2 5     the same twice: taken once
@@ -8,7 +8,9 @@
 
 use crate::counted::Counted;
 use crate::error::{FileErrorCode, Flaw, Parsed, Place};
+use crate::header::{Field, Layout, Symmetry, WriteOptions};
 use crate::triplets::{Entry, Triplets};
+use tamis_runtime::Coordinates;
 
 /// Leaves out entries whose mirror is stored too, and refuses those that differ from it.
 pub(crate) fn check<V: Entry>(entries: &mut Triplets<V>) -> Parsed<()> {
@@ -83,4 +85,38 @@ fn conflict<V: Entry>(entries: &Triplets<V>, a: usize, b: usize) -> Box<Flaw> {
     let help = "store one triangle, or declare the matrix general";
     let at = entries.lines.of(second).map_or(Place::File, |line| Place::Line(line, None));
     Flaw::at(at, FileErrorCode::Range, message, help)
+}
+
+/// How many entries of a list a file holds: of a symmetric matrix, those of one triangle.
+pub fn entries_written(coordinates: &Coordinates, options: &WriteOptions) -> usize {
+    let kept = Kept::of(options);
+    (0..coordinates.vals().len()).filter(|&n| kept.has(coordinates, n)).count()
+}
+
+/// What is written of a matrix.
+pub(crate) struct Kept {
+    pub symmetry: Symmetry,
+    pub values: bool,
+}
+
+impl Kept {
+    /// What options say.
+    pub fn of(options: &WriteOptions) -> Kept {
+        match options.layout {
+            Layout::Array => Kept { symmetry: Symmetry::General, values: true },
+            Layout::Coordinate => {
+                Kept { symmetry: options.symmetry, values: options.field != Some(Field::Pattern) }
+            }
+        }
+    }
+
+    /// Whether an entry is written: of a symmetric matrix, one triangle is.
+    pub fn has(&self, coordinates: &Coordinates, entry: usize) -> bool {
+        let [rows, columns] = coordinates.crds() else { return true };
+        match self.symmetry {
+            Symmetry::General => true,
+            Symmetry::Symmetric | Symmetry::Hermitian => rows[entry] >= columns[entry],
+            Symmetry::SkewSymmetric => rows[entry] > columns[entry],
+        }
+    }
 }

@@ -2,9 +2,10 @@
 
 use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode};
-use crate::header::{FILL_MARK, Field, FileFormat, Layout, Symmetry, WriteOptions};
+use crate::header::{FILL_MARK, FileFormat, Layout, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
+use crate::triangles::{Kept, entries_written};
 use std::io::Write;
 use std::path::Path;
 use tamis_runtime::{Coordinates, DataType, Element, Scalar, Values};
@@ -97,39 +98,6 @@ impl InParts {
     /// What stands before all of them.
     pub(crate) fn head(&self) -> Vec<u8> {
         head(&self.shape, self.field, Some(self.count), &self.options)
-    }
-}
-
-/// How many entries of a list a file holds: of a symmetric matrix, those of one triangle.
-pub fn entries_written(coordinates: &Coordinates, options: &WriteOptions) -> usize {
-    let kept = Kept::of(options);
-    (0..coordinates.vals().len()).filter(|&n| kept.has(coordinates, n)).count()
-}
-
-/// What is written of a matrix.
-struct Kept {
-    symmetry: Symmetry,
-    values: bool,
-}
-
-impl Kept {
-    fn of(options: &WriteOptions) -> Kept {
-        match options.layout {
-            Layout::Array => Kept { symmetry: Symmetry::General, values: true },
-            Layout::Coordinate => {
-                Kept { symmetry: options.symmetry, values: options.field != Some(Field::Pattern) }
-            }
-        }
-    }
-
-    /// Whether an entry is written: of a symmetric matrix, one triangle is.
-    fn has(&self, coordinates: &Coordinates, entry: usize) -> bool {
-        let [rows, columns] = coordinates.crds() else { return true };
-        match self.symmetry {
-            Symmetry::General => true,
-            Symmetry::Symmetric | Symmetry::Hermitian => rows[entry] >= columns[entry],
-            Symmetry::SkewSymmetric => rows[entry] > columns[entry],
-        }
     }
 }
 

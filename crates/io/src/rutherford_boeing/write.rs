@@ -2,9 +2,10 @@
 
 use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode, Parsed};
-use crate::header::{FileFormat, WriteOptions};
+use crate::header::{FileFormat, Symmetry, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{flush_chunk, write_to};
+use crate::triangles::Kept;
 use std::io::{self, Write};
 use std::path::Path;
 use tamis_runtime::Coordinates;
@@ -12,9 +13,9 @@ use tamis_runtime::Coordinates;
 /// The most columns that are written: the format spends a number on each, empty or not.
 const MOST_COLUMNS: u64 = 1 << 31;
 
-/// Writes a matrix as Rutherford-Boeing text, unsymmetric and assembled; `path` names the file in
-/// errors.
+/// Writes a matrix as Rutherford-Boeing text, assembled; `path` names the file in errors.
 ///
+/// The symmetry is what the options say, usually none; they say too whether it is a pattern.
 /// Columns follow one another, each sorted by row; duplicates are kept. The first comment is the
 /// title. A vector becomes a single column.
 ///
@@ -50,7 +51,8 @@ pub fn write_rutherford_boeing(
         let help = "write a .mtx file, which takes entries in any order";
         FileError::whole(FileErrorCode::TooLarge, path, message, help)
     };
-    let matrix = Sorted::of(coordinates, rows, columns).map_err(too_large)?;
+    let kept = Kept::of(options);
+    let matrix = Sorted::of(coordinates, (rows, columns), kept).map_err(too_large)?;
     matrix.write(out, title(options)).map_err(|error| not_writable(path, &error))
 }
 
@@ -63,6 +65,7 @@ struct Sorted<'a> {
     coordinates: &'a Coordinates,
     rows: u64,
     columns: u64,
+    kept: Kept,
     /// Column, row and number of every entry, sorted: looking up the first two by the third would
     /// miss the cache each time.
     entries: Counted<(u64, u64, usize)>,
@@ -87,13 +90,18 @@ impl Column {
 }
 
 impl<'a> Sorted<'a> {
-    fn of(coordinates: &'a Coordinates, rows: u64, columns: u64) -> Parsed<Sorted<'a>> {
+    fn of(
+        coordinates: &'a Coordinates,
+        (rows, columns): (u64, u64),
+        kept: Kept,
+    ) -> Parsed<Sorted<'a>> {
         let crd = |mode: usize, entry: usize| coordinates.crds().get(mode).map_or(0, |c| c[entry]);
         let stored = coordinates.vals().len();
         let mut entries = Counted::with_room(stored)?;
-        (0..stored).try_for_each(|entry| entries.push((crd(1, entry), crd(0, entry), entry)))?;
+        let mut written = (0..stored).filter(|&entry| kept.has(coordinates, entry));
+        written.try_for_each(|entry| entries.push((crd(1, entry), crd(0, entry), entry)))?;
         entries.sort_unstable();
-        Ok(Sorted { coordinates, rows, columns, entries })
+        Ok(Sorted { coordinates, rows, columns, kept, entries })
     }
 
     fn write(&self, out: &mut dyn Write, title: &str) -> io::Result<()> {
@@ -112,7 +120,9 @@ impl<'a> Sorted<'a> {
         write_fields(out, &mut text, &pointers, starts)?;
         let rows = self.entries.iter().map(|&(_, row, _)| (row + 1).to_string());
         write_fields(out, &mut text, &indices, rows)?;
-        write_fields(out, &mut text, &values, self.value_fields())?;
+        if self.kept.values {
+            write_fields(out, &mut text, &values, self.value_fields())?;
+        }
         out.write_all(&text)
     }
 
@@ -129,11 +139,21 @@ impl<'a> Sorted<'a> {
             false if datatype.is_float() => ('r', 'E', ".16"),
             false => ('i', 'I', ""),
         };
-        let symmetry = if self.rows == self.columns { 'u' } else { 'r' };
+        let field = if self.kept.values { field } else { 'p' };
+        let symmetry = match self.kept.symmetry {
+            Symmetry::General if self.rows == self.columns => 'u',
+            Symmetry::General => 'r',
+            Symmetry::Symmetric => 's',
+            Symmetry::SkewSymmetric => 'z',
+            Symmetry::Hermitian => 'h',
+        };
         let title: String = title.chars().filter(char::is_ascii).take(72).collect();
         let pointer_format = format!("({}I{})", pointers.repeat, pointers.width);
         let index_format = format!("({}I{})", indices.repeat, indices.width);
-        let value_format = format!("({}{letter}{}{decimals})", values.repeat, values.width);
+        let value_format = match self.kept.values {
+            true => format!("({}{letter}{}{decimals})", values.repeat, values.width),
+            false => String::new(),
+        };
         format!(
             "{title:<80}\n{:14}{:14}{:14}{:14}\n{field}{symmetry}a{:11}{:14}{:14}{:14}{:14}\n\
              {pointer_format:<16}{index_format:<16}{value_format:<20}\n",
@@ -151,7 +171,11 @@ impl<'a> Sorted<'a> {
 
     /// How many numbers a value has.
     fn parts(&self) -> usize {
-        if self.coordinates.vals().datatype().is_complex() { 2 } else { 1 }
+        match self.kept.values {
+            true if self.coordinates.vals().datatype().is_complex() => 2,
+            true => 1,
+            false => 0,
+        }
     }
 
     fn value_column(&self) -> Column {
