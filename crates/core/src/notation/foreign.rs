@@ -512,6 +512,13 @@ mod tests {
         check("y(i) = A(i,3)", "A(i,3)", "A(i,k[{3}])");
         check("y(i) = A(i,:)", "A(i,:)", "A(i,k)");
         check("C(i,j) = A(i,j-1)", "A(i,j-1)", "sum(k, A(i,k) * (k == j-1))");
+        // A slice would count fewer coordinates than the mode that the variable counts, too.
+        check("b(i) = A(2*i,i)", "A(2*i,i)", "sum(k, A(k,i) * (k == 2*i))");
+        check("s = A(i,i+1)", "A(i,i+1)", "sum(k, A(i,k) * (k == i+1))");
+        check("C(i,j) = A(i,j+1) - A(i,j)", "A(i,j+1)", "sum(k, A(i,k) * (k == j+1))");
+        check("b(i) = x(2*i) * y(i)", "x(2*i)", "sum(k, x(k) * (k == 2*i))");
+        check("y(i) = x(i); z(i) = x(2*i)", "x(2*i)", "x(i[::2])");
+        check("y(i) = x(i); z(k+1) = x(k)", "z(k+1)", "z(k[1:])");
         check("y(k+1) = x(k)", "y(k+1)", "y(k[1:])");
         check("y(i,3) = x(i)", "y(i,3)", "y(i,k[{3}])");
     }

@@ -87,6 +87,8 @@ impl<'t> Resolver<'t> {
                 let (var, number) = (self.text(&var.span), self.text(&number.span));
                 match op {
                     _ if var == number => None,
+                    // It would count fewer coordinates here than there.
+                    _ if self.whole.contains(var) => None,
                     BinaryOp::Add => Some(format!("{var}[{number}:]")),
                     BinaryOp::Mul => Some(format!("{var}[::{number}]")),
                     _ => None,
@@ -96,7 +98,9 @@ impl<'t> Resolver<'t> {
         };
         match sliced {
             Some(index) => format!("write {}", self.with_index(name, args, arg, &index)),
-            None if self.bound.is_empty() => "write a name, as in A(i,j)".to_owned(),
+            None if self.bound.is_empty() && self.whole.is_empty() => {
+                "write a name, as in A(i,j)".to_owned()
+            }
             None => format!("write {}", self.picked(name, args, arg)),
         }
     }

@@ -44,6 +44,7 @@ pub fn parse_with(text: &str, operators: &[Operator]) -> Result<Program, Diagnos
         tensors: HashMap::new(),
         vars: HashMap::new(),
         indices: HashSet::new(),
+        whole: HashSet::new(),
         bound: vec![],
     };
     for raw in statements(text)? {
@@ -63,6 +64,8 @@ pub(super) struct Resolver<'t> {
     pub(super) vars: HashMap<&'t str, IndexVar>,
     /// The names that are index variables in this statement.
     pub(super) indices: HashSet<&'t str>,
+    /// Those that are a whole mode's index on the side of this statement where the resolver is.
+    pub(super) whole: HashSet<&'t str>,
     /// The variables bound where the resolver is: by the left side and by reductions around.
     pub(super) bound: Vec<IndexVar>,
 }
@@ -88,8 +91,12 @@ impl<'t> Resolver<'t> {
     fn statement(&mut self, raw: &RawStatement) -> Result<Statement, Diagnostic> {
         self.indices.clear();
         self.collect_indices(&raw.target);
+        self.whole.clear();
         self.collect_indices(&raw.value);
+        let whole = std::mem::take(&mut self.whole);
+        self.bound.clear();
         let result = self.target(&raw.target)?;
+        self.whole = whole;
         let accumulate = match &raw.accumulate {
             Some(span) => Some(self.accumulation(span)?),
             None => None,
@@ -112,7 +119,8 @@ impl<'t> Resolver<'t> {
                 self.collect_indices(right);
             }
             Node::Call { name, args } => {
-                let named = match self.word(self.text(name)) {
+                let word = self.word(self.text(name));
+                let named = match word {
                     None => args.len(),
                     Some(Word::Reduce(_)) => args.len().saturating_sub(1),
                     Some(_) => 0,
@@ -121,6 +129,7 @@ impl<'t> Resolver<'t> {
                     match arg.node {
                         Node::Name if k < named => {
                             self.indices.insert(self.text(&arg.span));
+                            self.whole.extend(word.is_none().then(|| self.text(&arg.span)));
                         }
                         _ => self.collect_indices(arg),
                     }
