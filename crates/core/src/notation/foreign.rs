@@ -142,7 +142,11 @@ pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
 pub(super) const TRANSPOSE: &str = "a transpose is written by its indices: A(j,i)";
 
 /// Functions that index notation has not, and Python has.
-const PYTHONS: [&str; 6] = ["argmax", "argmin", "sort", "unique", "std", "var"];
+const PYTHONS: &str = "argmax argmin argsort sort unique std var median quantile percentile cumsum cumprod diff \
+                       histogram bincount cov corrcoef";
+
+/// Functions of matrices that are no loops over entries.
+const SOLVERS: &str = "solve lstsq det lu qr svd eig eigh cholesky chol expm logm";
 
 /// How a product of matrices or vectors is written.
 const PRODUCT: &str = "a product is written with indices: y(i) = A(i,j) * x(j)";
@@ -225,6 +229,21 @@ pub(super) struct Call<'t> {
     pub indices: Option<(&'t str, Vec<&'t str>)>,
 }
 
+impl Call<'_> {
+    /// Whether the only argument is a tensor of two modes or more.
+    fn is_of_matrix(&self) -> bool {
+        self.indices.as_ref().is_some_and(|(_, indices)| indices.len() > 1)
+    }
+}
+
+/// What to say of the inverse of a matrix.
+fn inverse(matrix: &str) -> String {
+    format!(
+        "index notation has no inverse of a matrix, only those of its elements, 1 / {matrix}; in Python, \
+         scipy.sparse.linalg.spsolve(A.to_scipy(), b) solves A x = b"
+    )
+}
+
 /// What to write instead of a call.
 pub(super) fn call(call: &Call) -> Option<String> {
     let vars = &call.vars;
@@ -268,19 +287,32 @@ pub(super) fn call(call: &Call) -> Option<String> {
         ("log1p", [x]) => format!("log(1 + {x})"),
         ("exp2", [x]) => format!("pow(2, {x})"),
         ("expm1", [x]) => format!("exp({x}) - 1"),
-        ("inv" | "recip" | "reciprocal", [x]) => format!("1 / {}", factor(x)),
+        ("inv" | "inverse" | "pinv", [x]) if call.is_of_matrix() => return Some(inverse(x)),
+        ("inv" | "inverse" | "recip" | "reciprocal", [x]) => format!("1 / {}", factor(x)),
         ("neg" | "negative", [x]) => format!("-{}", factor(x)),
         ("power", [x, y]) => format!("pow({x}, {y})"),
         ("minimum" | "fmin", [x, y]) => format!("min({x}, {y})"),
         ("maximum" | "fmax", [x, y]) => format!("max({x}, {y})"),
         ("clip" | "clamp", [x, least, most]) => format!("min(max({x}, {least}), {most})"),
         (name, [_]) if is_type(name) => return Some(TYPE.to_owned()),
-        (name, _) if PYTHONS.contains(&name) => {
-            return Some(format!("index notation has none; in Python, numpy.{name} takes tensors"));
-        }
-        _ => return None,
+        _ => return elsewhere(call),
     };
     Some(format!("write {written}"))
+}
+
+/// Where functions are that are no expressions of index notation.
+fn elsewhere(call: &Call) -> Option<String> {
+    let is_of = |words: &str| words.split_whitespace().any(|word| word == call.name);
+    match call.args.last()?.contains('(') {
+        true if is_of(PYTHONS) => {
+            Some(format!("index notation has none; in Python, numpy.{} takes tensors", call.name))
+        }
+        true if is_of(SOLVERS) => {
+            let python = "in Python, scipy.sparse.linalg takes A.to_scipy()";
+            Some(format!("index notation has none; {python}"))
+        }
+        _ => None,
+    }
 }
 
 /// Where types are said.
@@ -466,6 +498,8 @@ mod tests {
             ("sum(A(i,j), j)", "sum(j, A(i,j))"),
             ("\u{3a3}(j, A(i,j))", "sum(j, A(i,j))"),
             ("hypot(x(i), y(i))", "sqrt(square(x(i)) + square(y(i)))"),
+            ("inv(x(i) + 1)", "1 / (x(i) + 1)"),
+            ("reciprocal(A(i,j))", "1 / A(i,j)"),
         ] {
             check(&format!("z(i) = {wrong}"), wrong, right);
         }
@@ -495,6 +529,13 @@ mod tests {
             ("z(i) = x(i)\u{b2}", "write square(x)"),
             ("z(i) = \u{221a}x(i)", "write sqrt(x)"),
             ("z(i) = A(i)(j)", "A(i,j)"),
+            (
+                "C(i,j) = inv(A(i,j))",
+                "no inverse of a matrix, only those of its elements, 1 / A(i,j)",
+            ),
+            ("x(i) = solve(A(i,j), b(j))", "scipy.sparse.linalg takes"),
+            ("y(i) = median(j, A(i,j))", "numpy.median takes tensors"),
+            ("C(i,j) = cumsum(A(i,j))", "numpy.cumsum takes tensors"),
             ("ij,j->i", "one statement computes one tensor"),
             ("y(i), z(i) = x(i), x(i)", "one statement computes one tensor"),
             ("for i: z(i) = x(i)", "a statement is written"),
