@@ -440,6 +440,15 @@ fn bound<'v>(binding: &Binding, values: &'v [Option<Cow<'_, Tensor>>]) -> &'v Bu
     }
 }
 
+/// The types that hold integers which one does not.
+fn wider(datatype: DataType) -> &'static str {
+    match datatype {
+        DataType::I64 => "ask for {f64}, which rounds, or scale the operands",
+        DataType::U64 => "ask for {i64} for negative values, or {f64}, which rounds",
+        _ => "ask for a wider element type, such as {i64} or {f64}",
+    }
+}
+
 /// Why a call that computes a tensor ended early.
 pub fn failed(status: Status, target: &cin::Tensor) -> Diagnostic {
     let (name, storage) = (&target.name, &target.storage);
@@ -453,7 +462,7 @@ pub fn failed(status: Status, target: &cin::Tensor) -> Diagnostic {
             Code::IntegerOverflow,
             format!("a value of {name} does not fit {}", storage.datatype),
         )
-        .help("ask for a wider element type, such as {i64} or {f64}"),
+        .help(wider(storage.datatype)),
         Status::PositionOverflow => Diagnostic::new(
             Code::PositionOverflow,
             format!("{name} has more than 2^31 - 1 entries"),
