@@ -7,7 +7,7 @@
 use crate::args::TensorArgs;
 use crate::dimensions::{dimensions, known};
 use crate::failure::{Failure, assignment, invalid};
-use crate::generate::Shape;
+use crate::generate::{Generator, Shape};
 use crate::given::{next, order_of, other_order, twice};
 use crate::inputs::standard_format;
 use crate::parts::{self, OfRank};
@@ -247,6 +247,7 @@ fn read(
         };
         return Ok(List::of_text(Listed::Whole(Coordinates::new(vec![], vec![], vals)?)));
     }
+    check_named(program, (name, file), order)?;
     let shaped = |list: Coordinates| {
         let (dims, crds, vals) = of_order(list, order);
         match dims.len() == order {
@@ -278,6 +279,29 @@ fn read(
         _ => List { datatype: list.datatype(), list, shape: Shape::Sparse, fill: None },
     };
     Ok(List { fill: header.fill, ..list })
+}
+
+/// Refuses what is likely meant otherwise than as the name of a file.
+fn check_named(program: &Program, (name, file): (&str, &str), order: usize) -> Result<(), Failure> {
+    let path = Path::new(file);
+    if tamis_io::is_standard(path) || FileFormat::of(path).is_some() || path.exists() {
+        return Ok(());
+    }
+    let option = format!("-i {name}={file}");
+    match order {
+        0 => {
+            let reason = "this is no number, and no file";
+            Err(invalid(&option, reason, "write a number, such as 0.5, 1e-3 or 2j"))
+        }
+        _ if Scalar::parse(file).is_some() => {
+            let given = format!("{file} is a number, which has none");
+            Err(other_order(program, name, order, given, 0))
+        }
+        _ if Generator::parse(&option, file).is_ok() => {
+            Err(invalid(&option, "this is no file", &format!("write -g {name}={file}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The failure that a file holds a tensor of another order than the expression has indices of it.

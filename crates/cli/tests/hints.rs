@@ -33,6 +33,10 @@ fn what_is_likely_meant_is_told() {
     check(&["info", "data/bar.mtx"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bra.mtx.gz"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bar.tns"], 1, "help: did you mean data/bar.mtx.gz?");
+    told(&["-i", MATRIX, "-i", "x=3"], "write x, without indices");
+    told(&["-i", MATRIX, "-i", "x=dense"], "write -g x=dense");
+    told(&["-i", "A=600x600:0.1"], "write -g A=600x600:0.1");
+    check(&["run", "y = 2 * s", "-i", "s=web"], 2, "help: write a number, such as");
     check(&["run", "y = 2 * s", "-i", "s=-1e400"], 2, "help: write inf, or scale it\n");
     let plus = ["run", "y(i) = x(i) + inf", "-g", "x=5:dense"];
     check(&plus, 2, "help: write 1e999\n");
