@@ -439,13 +439,6 @@ fn outputs(program: &Program, args: &RunArgs) -> Result<Vec<(String, PathBuf)>, 
             let reason = "--json goes to standard output, too";
             return Err(invalid(&format!("-o {text}"), reason, "write the result to a file"));
         }
-        if tamis_io::FileFormat::of(&path).is_none() && !is_standard {
-            return Err(invalid(
-                &format!("-o {text}"),
-                "the file format is unknown",
-                "end the name in .tns, .mtx or .rb, with or without .gz, .npz or .bsp.npz; in .tns/ and so on for a folder",
-            ));
-        }
         // Spelled another way, it is the same file still.
         let same =
             |other: &Path| std::path::absolute(other).ok() == std::path::absolute(&path).ok();

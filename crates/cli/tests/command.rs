@@ -348,7 +348,7 @@ fn wrong_requests_end_with_2() {
             &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-s", "tile(i, 4)"],
             "error[syntax]: there is no command named tile",
         ),
-        (&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-o", "y=y.xyz"], "error[invalid-option]"),
+        (&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-o", "y=y.xyz"], "error[file-unknown"),
         (&["explain", SPMV, "-f", "A=csx"], "error[unknown-format]"),
     ];
     for (args, expected) in cases {

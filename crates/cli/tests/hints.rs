@@ -37,6 +37,25 @@ fn what_is_likely_meant_is_told() {
     told(&["-i", MATRIX, "-i", "x=dense"], "write -g x=dense");
     told(&["-i", "A=600x600:0.1"], "write -g A=600x600:0.1");
     check(&["run", "y = 2 * s", "-i", "s=web"], 2, "help: write a number, such as");
+    for (name, meant) in [
+        ("web_graph.mxt", "web_graph.mtx"),
+        ("b.mtz", "b.mtx"),
+        ("b.tsn.gz", "b.tns.gz"),
+        ("b.mtx.gzip", "b.mtx.gz"),
+        ("data/bar.mtz", "data/bar.mtx.gz"),
+        ("data/bar", "data/bar.mtx.gz"),
+    ] {
+        check(&["info", name], 2, &format!("help: did you mean {meant}?\n"));
+        if !name.contains("data") {
+            check(
+                &["convert", "data/bar.mtx.gz", name],
+                2,
+                &format!("help: did you mean {meant}?\n"),
+            );
+        }
+    }
+    check(&["info", "b.mtx.bz2"], 2, "help: decompress it: of compressed files, .gz are read");
+    check(&["info", "Cargo.toml"], 2, "help: known are .npz");
     check(&["run", "y = 2 * s", "-i", "s=-1e400"], 2, "help: write inf, or scale it\n");
     let plus = ["run", "y(i) = x(i) + inf", "-g", "x=5:dense"];
     check(&plus, 2, "help: write 1e999\n");

@@ -33,7 +33,11 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
     }
     let named = options.format.filter(|_| is_standard(path)).or(FileFormat::of(path));
     if named.is_none() && !is_standard(path) {
-        return Err(unknown_format(path));
+        let told = unknown_format(path);
+        let is_other =
+            path.exists() || path.extension().is_some_and(|e| OF_PYTHON.iter().any(|o| e == *o));
+        let meant = if is_other { None } else { like(path) };
+        return Err(FileError { help: meant.unwrap_or(told.help), ..told });
     }
     progress::begin(None);
     let mut plain = Plain::open(path).map_err(|error| {
@@ -227,7 +231,8 @@ fn known_format(path: &Path, given: Option<FileFormat>) -> Result<FileFormat, Fi
 }
 
 pub(crate) fn unknown_format(path: &Path) -> FileError {
-    let whole = |message, help| FileError::whole(FileErrorCode::UnknownFormat, path, message, help);
+    let whole =
+        |message, help: &str| FileError::whole(FileErrorCode::UnknownFormat, path, message, help);
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension {
         _ if is_standard(path) => whole(
@@ -245,9 +250,35 @@ pub(crate) fn unknown_format(path: &Path) -> FileError {
         ),
         _ => whole(
             "the name does not end in a known file format",
-            "known are .npz, .bsp.npz, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them",
+            &meant_ending(path).unwrap_or_else(|| {
+                "known are .npz, .bsp.npz, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them".to_owned()
+            }),
         ),
     }
+}
+
+/// Endings of files that Python reads.
+const OF_PYTHON: [&str; 3] = ["h5", "hdf5", "npy"];
+
+/// What a name with an unknown ending likely means.
+fn meant_ending(path: &Path) -> Option<String> {
+    let (stem, ending) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
+    let is_compressed = FileFormat::of(Path::new(stem)).is_some();
+    match ending.to_ascii_lowercase().as_str() {
+        "gzip" | "gx" | "zg" if is_compressed => {
+            return Some(format!("did you mean {}?", path.with_extension("gz").display()));
+        }
+        "bz2" | "xz" | "lzma" | "zst" | "lz4" | "z" | "zip" | "7z" if is_compressed => {
+            return Some("decompress it: of compressed files, .gz are read".to_owned());
+        }
+        _ => {}
+    }
+    let inner = if is_gzip_name(path) { Path::new(stem) } else { path };
+    let own = inner.extension()?.to_str()?;
+    let known = nearest(own, ["mtx", "tns", "rb", "npz"])?;
+    let meant = path.with_file_name(inner.with_extension(known).file_name()?);
+    let gz = if is_gzip_name(path) { ".gz" } else { "" };
+    Some(format!("did you mean {}{gz}?", meant.display()))
 }
 
 pub(crate) fn is_gzip_name(path: &Path) -> bool {
