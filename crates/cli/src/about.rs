@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::LazyLock;
 use tamis::{Backend, Code, Diagnostic};
 
-/// One fact a line: the version, the backends that work here, the processor and the level that code is
+/// One fact a line: the version, the features that were compiled in, the backends that work here, the processor and the level that code is
 /// generated for, the C compiler.
 pub fn version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(facts);
@@ -26,9 +26,11 @@ fn facts() -> String {
         true => named.unwrap_or_else(|| "found".to_owned()),
         false => "none".to_owned(),
     };
+    let features: Vec<&str> = tamis::features().collect();
     format!(
-        "{}\nbackends: {}\nprocessor: {}\nprocessor level: {level}\nC compiler: {compiler}",
+        "{}\nfeatures: {}\nbackends: {}\nprocessor: {}\nprocessor level: {level}\nC compiler: {compiler}",
         env!("CARGO_PKG_VERSION"),
+        features.join(", "),
         backends.join(", "),
         processor(&tamis::processor::model()),
     )

@@ -56,9 +56,16 @@ fn versions_are_a_fact_a_line() {
     assert!(text.starts_with(&first), "{text}");
     let facts = text.lines().skip(1).map(|line| line.split_once(": ").expect("a fact"));
     let (names, values): (Vec<&str>, Vec<&str>) = facts.unzip();
-    assert_eq!(names, ["backends", "processor", "processor level", "C compiler"], "{text}");
-    assert!(values[0].starts_with("auto, jit, interp"), "{text}");
-    assert_eq!(values[2..], ["native", "none"], "{text}");
+    assert_eq!(
+        names,
+        ["features", "backends", "processor", "processor level", "C compiler"],
+        "{text}"
+    );
+    for feature in ["jit", "c-tier", "cuda", "io", "dist"] {
+        assert!(values[0].split(", ").any(|name| name == feature), "{text}");
+    }
+    assert!(values[1].starts_with("auto, jit, interp"), "{text}");
+    assert_eq!(values[3..], ["native", "none"], "{text}");
 }
 
 #[test]

@@ -207,6 +207,21 @@ fn boxed<E: Executable + 'static>(functions: Vec<E>) -> Executables {
     functions.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect()
 }
 
+/// The features of this crate that were compiled in.
+pub fn features() -> impl Iterator<Item = &'static str> {
+    let all = [
+        ("jit", cfg!(feature = "jit")),
+        ("c-tier", cfg!(feature = "c-tier")),
+        ("cuda", cfg!(feature = "cuda")),
+        ("io", cfg!(feature = "io")),
+        ("dist", cfg!(feature = "dist")),
+        ("ndarray", cfg!(feature = "ndarray")),
+        ("sprs", cfg!(feature = "sprs")),
+        ("serde", cfg!(feature = "serde")),
+    ];
+    all.into_iter().filter(|(_, is_in)| *is_in).map(|(name, _)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -219,7 +219,7 @@ mod waste;
 use absent::on_device;
 #[cfg(not(all(feature = "jit", feature = "c-tier")))]
 use absent::tiers;
-pub use backend::Backend;
+pub use backend::{Backend, features};
 pub use builder::Program;
 pub use convert::{ToFormat, pack, usual_format};
 pub use estimate::{Estimate, KernelEstimate, LoopEstimate};
