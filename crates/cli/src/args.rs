@@ -71,7 +71,7 @@ pub enum Command {
   tamis formats --json | jq -r '.formats[].name'")]
 pub struct FormatsArgs {
     /// Formats to tell the levels of, all without one: a name, or levels
-    #[arg(value_name = "FORMAT")]
+    #[arg(value_name = "FORMAT", value_parser = Names::of_formats(), hide_possible_values = true)]
     pub formats: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
@@ -154,7 +154,7 @@ pub struct TensorArgs {
     /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; where an
     /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ replicated'; without a tensor, the format of what goes through - (mtx, rb, tns, npz or
     /// bsp); first bytes tell that of the input, gzipped or not
-    #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
+    #[arg(short = 'f', long = "format", value_name = "T=FORMAT", value_parser = Names::of_file_formats(), hide_possible_values = true)]
     pub formats: Vec<String>,
     /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), a folder of parts, - for
     /// standard input, or a number for a scalar
@@ -273,7 +273,7 @@ pub struct ConvertArgs {
     /// Pack the tensor in this format in between, whichever it is: entries come out in its order,
     /// duplicates are summed unless it keeps them, integers and fractions are checked to fit, and
     /// elements that it adds (blocks, diagonals, dense) are written as zeros; implies --expand
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = Names::of_formats(), hide_possible_values = true)]
     pub to: Option<String>,
     /// How the file is read
     #[command(flatten)]

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use std::ffi::OsStr;
 use tamis::explain::Stage;
+use tamis::format::NAMED;
 use tamis::{Backend, DataType, KernelKind, Language};
 use tamis_io::FileFormat;
 
@@ -37,6 +38,11 @@ impl Names {
     /// Those of file formats.
     pub fn of_file_formats() -> Names {
         Names(FileFormat::NAMED.map(|(name, _)| name).to_vec())
+    }
+
+    /// Those of formats of tensors; some take arguments, as in `bcsr(4,4)`.
+    pub fn of_formats() -> Names {
+        Names(NAMED.iter().map(|named| named.name).collect())
     }
 
     /// Those of languages of libraries.

@@ -71,7 +71,7 @@ fn versions_are_a_fact_a_line() {
 #[test]
 fn shells_complete_values() {
     for shell in ["bash", "zsh", "fish"] {
-        for value in ["interp-vectors", "lattice", "assemble", "bf16", "npz", "c-library"] {
+        for value in ["interp-vectors", "lattice", "assemble", "bf16", "npz", "c-library", "bcsr"] {
             check(&["completions", shell], 0, value);
         }
     }
