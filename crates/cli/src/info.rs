@@ -31,7 +31,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
             .iter()
             .map(|c| json!({"format": c.format, "bytes": c.bytes, "why": measures.reason(&c.format)}))
             .collect();
-        let object = json!({
+        let mut object = json!({
             "file": args.file.to_string_lossy(),
             "file_format": file.header.format.to_string(),
             "dims": list.dims(),
@@ -43,6 +43,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
             "fill": file.header.fill.map(json::scalar),
             "formats": formats,
         });
+        object.as_object_mut().into_iter().for_each(|object| object.extend(measures.json()));
         return Ok(json::print(out, object)?);
     }
     let dims: Vec<String> = list.dims().iter().map(u64::to_string).collect();
@@ -63,7 +64,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "zeros       {zeros} explicit")?;
     }
     measures.print(out)?;
-    picture::histogram(list, out)?;
+    measures.print_histograms(out)?;
     picture::draw(list, out)?;
     recommend::print(list, &measures, out)
 }

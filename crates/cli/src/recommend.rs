@@ -10,6 +10,9 @@
 //! reading an entry counts too: lists load every coordinate, hash maps pass empty buckets.
 
 use crate::failure::Failure;
+use crate::picture;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use tamis::{Coordinates, IndexWidth, Scalar, Storage};
 
@@ -32,6 +35,8 @@ struct Mode {
     deviation: f64,
     most: u64,
     empty: u64,
+    /// How many coordinates have 0, 1, 2 to 3, 4 to 7, .. entries: the least, the most, and how many do.
+    histogram: Vec<(u64, u64, u64)>,
 }
 
 struct Matrix {
@@ -86,6 +91,42 @@ impl Measures {
         Ok(())
     }
 
+    /// Prints how many entries rows have; of a tensor of higher order, the coordinates of each mode.
+    pub fn print_histograms(&self, out: &mut dyn Write) -> io::Result<()> {
+        match &self.modes[..] {
+            [] | [_] => Ok(()),
+            [rows, _] => picture::histogram("entries per row", &rows.histogram, out),
+            modes => modes.iter().enumerate().try_for_each(|(mode, counted)| {
+                let title = format!("entries per coordinate of mode {mode}");
+                picture::histogram(&title, &counted.histogram, out)
+            }),
+        }
+    }
+
+    /// The keys that tell them.
+    pub fn json(&self) -> Map<String, Value> {
+        let modes = self.modes.iter().map(|mode| {
+            let bucket = |&(least, most, count): &(u64, u64, u64)| {
+                json!({"least": least, "most": most, "count": count})
+            };
+            json!({"mean": mode.mean, "deviation": mode.deviation, "most": mode.most, "empty": mode.empty,
+                   "histogram": mode.histogram.iter().map(bucket).collect::<Vec<_>>()})
+        });
+        let block = |&(size, count, full): &(u64, usize, f64)| json!({"size": size, "count": count, "full": full});
+        let of_matrix = |measured: &dyn Fn(&Matrix) -> Value| self.matrix.as_ref().map(measured);
+        let told = [
+            ("duplicates", json!(self.duplicates)),
+            ("modes", modes.collect()),
+            (
+                "diagonals",
+                json!(of_matrix(&|m| json!({"count": m.diagonals, "full": m.diagonals_full}))),
+            ),
+            ("blocks", json!(of_matrix(&|m| m.blocks.iter().map(block).collect()))),
+            ("symmetric_pattern", json!(of_matrix(&|m| json!(m.symmetric)))),
+        ];
+        told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
     /// Why a format suits, or does not.
     pub fn reason(&self, format: &str) -> String {
         let rows = |mode: &Mode, name: &str| {
@@ -120,13 +161,26 @@ impl Mode {
         let (size, entries) = (dimension.max(1) as f64, crds.len() as f64);
         let squares: f64 = counts.iter().map(|&n| (n as f64).powi(2)).sum();
         let mean = entries / size;
+        let empty = dimension - counts.len() as u64;
         Mode {
+            histogram: histogram(&counts, empty),
             mean,
             deviation: (squares / size - mean * mean).max(0.0).sqrt(),
             most: counts.iter().copied().max().unwrap_or(0),
-            empty: dimension - counts.len() as u64,
+            empty,
         }
     }
+}
+
+/// How many of some counts, beside so many zeros, are 0, 1, 2 to 3, 4 to 7, ..
+fn histogram(counts: &[u64], zeros: u64) -> Vec<(u64, u64, u64)> {
+    let mut buckets = BTreeMap::from([((0, 0), zeros)]);
+    for count in counts {
+        let least = 1_u64 << count.ilog2();
+        *buckets.entry((least, 2 * least - 1)).or_default() += 1;
+    }
+    let filled = buckets.into_iter().filter(|(_, count)| *count > 0);
+    filled.map(|((least, most), count)| (least, most, count)).collect()
 }
 
 impl Matrix {
@@ -270,6 +324,7 @@ pub fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tamis::Values;
 
     #[test]
     fn long_times_are_seconds() {
@@ -278,5 +333,17 @@ mod tests {
         assert_eq!(duration(27.460_223), "27.460 s");
         let aligned = [27.460_223, 0.25].map(|t| format!("{:>12}", duration(t)));
         assert_eq!(aligned, ["    27.460 s", "  250.000 ms"]);
+    }
+
+    #[test]
+    fn coordinates_are_counted_by_their_entries() {
+        let crds = vec![vec![0, 2, 2, 2, 4], vec![1, 0, 4, 5, 6]];
+        let list = Coordinates::new(vec![5, 9], crds, Values::F64(vec![1.0; 5])).expect("a list");
+        let mut out = vec![];
+        Measures::of(&list).print_histograms(&mut out).expect("a vector takes all");
+        let text = String::from_utf8(out).expect("text");
+        let counts = text.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let counts: Vec<_> = counts.map(|words| words[..words.len() - 1].join(" ")).collect();
+        assert_eq!(counts, ["0 2", "1 2", "2 to 3 1"]);
     }
 }

@@ -211,6 +211,14 @@ fn other_commands_print_objects() {
     let object = printed(&["info", "data/bar.mtx.gz"], 0, "info");
     assert_eq!(object["dims"], json!([600, 600]));
     assert!(object["formats"].as_array().is_some_and(|formats| formats.len() > 5));
+    let modes = list(&object, "modes");
+    modes.iter().for_each(|mode| check_keys("mode", mode));
+    for mode in modes {
+        let counts = list(mode, "histogram").iter().map(|bucket| bucket["count"].as_u64());
+        assert_eq!(counts.sum::<Option<u64>>(), Some(600), "{mode}");
+    }
+    assert_eq!((modes.len(), list(&object, "blocks").len()), (2, 5));
+    assert!(object["diagonals"]["count"].is_u64() && object["symmetric_pattern"].is_boolean());
     let object = printed(&["formats"], 0, "formats");
     let names = object["formats"].as_array().expect("a list").iter().map(|f| &f["name"]);
     assert!(names.clone().any(|name| name == "csr"), "{object}");

@@ -17,6 +17,16 @@ fn matrices_are_drawn() {
     let path = scratch("bar.svg");
     check(&["info", "data/bar.mtx.gz", "--plot", &path.to_string_lossy()], 0, "600 x 600");
     assert!(std::fs::read_to_string(path).expect("written").starts_with("<svg "));
+    let tensor = crate::support::scratch("t.tns");
+    std::fs::write(&tensor, "1 1 1 1\n1 2 4 1\n3 2 4 1\n").expect("written");
+    let printed =
+        String::from_utf8(tamis(&["info", &tensor.to_string_lossy()]).stdout).expect("text");
+    for mode in 0..3 {
+        assert!(
+            printed.contains(&format!("\nentries per coordinate of mode {mode}\n")),
+            "{printed}"
+        );
+    }
     check(&["info", "data/bar.mtx.gz", "--plot", "bar.gif"], 2, "help: end the name in .svg");
 }
 
