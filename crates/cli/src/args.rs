@@ -242,6 +242,9 @@ pub struct BuildArgs {
     /// The name of the library, with the folder it goes to; without it compute_ and the result's name
     #[arg(short = 'o', long = "output", value_name = "[FOLDER/]NAME")]
     pub output: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Convert between file formats
@@ -278,6 +281,9 @@ pub struct ConvertArgs {
     /// How the file is read
     #[command(flatten)]
     pub reading: ReadingArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How a file is read

@@ -3,8 +3,9 @@
 use crate::args::BuildArgs;
 use crate::explain::explanation;
 use crate::failure::{Failure, invalid, suggested};
-use crate::inputs;
 use crate::written::write;
+use crate::{inputs, json};
+use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tamis::Language;
@@ -41,11 +42,18 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
     };
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let folder = output.parent().unwrap_or(Path::new(""));
+    let mut files = vec![];
     for file in explanation.library(name, language)? {
         let path = folder.join(&file.name);
         write(&path, &file.text)?;
         let lines = file.text.lines().count();
-        writeln!(out, "{lines} lines written to {}", path.display())?;
+        match args.json {
+            true => files.push(json!({"file": path.to_string_lossy(), "lines": lines})),
+            false => writeln!(out, "{lines} lines written to {}", path.display())?,
+        }
+    }
+    if args.json {
+        json::print(out, json!({"name": name, "language": language.name(), "files": files}))?;
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, invalid};
 use crate::recommend::storage;
-use crate::{inputs, progress};
+use crate::{inputs, json, progress};
+use serde_json::json;
 use std::io::Write;
 use tamis::{Coordinates, Duplicates, Scalar, Storage};
 use tamis_io::{Field, File, FileFormat, Header, ReadOptions, Symmetry, WriteOptions};
@@ -11,6 +12,13 @@ use tamis_io::{Field, File, FileFormat, Header, ReadOptions, Symmetry, WriteOpti
 /// Runs the command.
 pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     tamis::threads::set(None)?;
+    if args.json {
+        progress::hide();
+    }
+    if args.json && tamis_io::is_standard(&args.output) {
+        let reason = "the output goes to standard output, too";
+        return Err(invalid("--json", reason, "write it to a file"));
+    }
     let format = inputs::file_format(args.format.as_deref(), &[&args.input, &args.output])?;
     // Where both sides are standard, the format is that of the output.
     let standard = tamis_io::is_standard(&args.output);
@@ -35,12 +43,37 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if standard {
         return Ok(());
     }
-    let entries = match tamis_io::entries_written(&list, &options) {
+    let count = tamis_io::entries_written(&list, &options);
+    if args.json {
+        return Ok(json::print(out, told(args, &header, &list, (count, &options)))?);
+    }
+    let entries = match count {
         1 => "1 entry".to_owned(),
         n => format!("{n} entries"),
     };
     writeln!(out, "{entries} written to {}", args.output.display())?;
     Ok(())
+}
+
+/// What was read and written.
+fn told(
+    args: &ConvertArgs,
+    header: &Header,
+    list: &Coordinates,
+    (count, options): (usize, &WriteOptions),
+) -> serde_json::Value {
+    json!({
+        "input": args.input.to_string_lossy(),
+        "input_format": header.format.to_string(),
+        "output": args.output.to_string_lossy(),
+        "output_format": FileFormat::of(&args.output).map(|format| format.to_string()),
+        "dims": list.dims(),
+        "nnz": list.vals().len(),
+        "written": count,
+        "type": list.vals().datatype().name(),
+        "symmetry": options.symmetry.to_string(),
+        "fill": header.fill.map(json::scalar),
+    })
 }
 
 /// The entries that have another value than what stands for all others.

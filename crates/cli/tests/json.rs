@@ -219,6 +219,19 @@ fn other_commands_print_objects() {
     }
     assert_eq!((modes.len(), list(&object, "blocks").len()), (2, 5));
     assert!(object["diagonals"]["count"].is_u64() && object["symmetric_pattern"].is_boolean());
+    let output = support::scratch("bar.rb");
+    let output = output.to_string_lossy();
+    let object = printed(&["convert", "data/bar.mtx.gz", &output], 0, "convert");
+    assert_eq!(object["output_format"], "Rutherford-Boeing");
+    assert!(object["written"].is_u64() && object["nnz"].is_u64(), "{object}");
+    printed(&["convert", "data/bar.mtx.gz", "-"], 2, "failure");
+    let library = support::scratch("spmv");
+    let library = library.to_string_lossy();
+    let object = printed(&["build", SPMV, "-f", "A=csr", "-o", &library], 0, "build");
+    assert_eq!((&object["name"], &object["language"]), (&json!("spmv"), &json!("c-library")));
+    let [header, code] = list(&object, "files") else { panic!("{object}") };
+    assert!(header["file"].as_str().is_some_and(|file| file.ends_with("spmv.h")), "{object}");
+    assert!(code["lines"].as_u64().is_some_and(|lines| lines > 5), "{object}");
     let object = printed(&["formats"], 0, "formats");
     let names = object["formats"].as_array().expect("a list").iter().map(|f| &f["name"]);
     assert!(names.clone().any(|name| name == "csr"), "{object}");
