@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use tamis::dist::Distributed;
 use tamis::pipeline::Compiled;
-use tamis::{Diagnostic, Kernel, Place, Scalar, Storage, Tensor};
+use tamis::{Backend, Diagnostic, Kernel, Place, Scalar, Storage, Tensor};
 use tamis_io::FileError;
 
 /// An estimate as a whole number; one beyond 64 bits as it is.
@@ -81,13 +81,17 @@ pub fn described(name: &str, dims: &[u64], storage: &Storage, stored: usize) -> 
     })
 }
 
-/// What was compiled.
-pub fn kernels(kernel: &Kernel) -> Vec<Value> {
+/// What was compiled, and on what it ran last.
+pub fn kernels(kernel: &Kernel, backend: Backend) -> Vec<Value> {
+    let ran_on = kernel.ran_on().unwrap_or(backend);
+    let is_on_host = |code| backend.target().gpu && tamis::explain::is_on_host(code);
     let Compiled { program, functions, .. } = kernel.compiled();
     let kernels = program.kernels.iter().zip(functions).map(|(loops, code)| {
         let result = &program.tensors[loops.result].name;
         let cut = code.partition.is_ok();
-        json!({"name": code.function.name, "result": result, "kind": loops.kind.name(), "cut": cut})
+        let tier = if is_on_host(code) { Backend::Jit } else { ran_on };
+        json!({"name": code.function.name, "result": result, "kind": loops.kind.name(), "cut": cut,
+               "tier": tier.name()})
     });
     kernels.collect()
 }

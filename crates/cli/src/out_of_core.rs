@@ -384,7 +384,7 @@ impl Summary {
         let object = json!({
             "results": [json::described(name, dims, storage, self.stored)],
             "operands": operands.collect::<Vec<_>>(),
-            "kernels": json::kernels(kernel),
+            "kernels": json::kernels(kernel, request.options.backend),
             "parts": self.parts,
             "backend": request.options.backend.name(),
             "ran_on": [ran_on],

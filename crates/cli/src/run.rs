@@ -288,7 +288,7 @@ impl Report {
         let object = json!({
             "results": results.collect::<Vec<_>>(),
             "operands": operands.json(),
-            "kernels": json::kernels(kernel),
+            "kernels": json::kernels(kernel, self.backend),
             "parts": null,
             "backend": self.backend.name(),
             "ran_on": self.runs.iter().map(ran_on).collect::<Vec<_>>(),

@@ -50,6 +50,7 @@ fn runs_tell_all_results_and_times() {
     let kernels = object["kernels"].as_array().expect("a list");
     assert!(!kernels.is_empty());
     kernels.iter().for_each(|kernel| check_keys("kernel", kernel));
+    assert!(kernels.iter().all(|kernel| kernel["tier"] == object["ran_on"][1]), "{object}");
     let [y, s] = &object["results"].as_array().expect("a list")[..] else { panic!("{object}") };
     assert_eq!((&y["name"], &y["dims"], &y["nnz"]), (&json!("y"), &json!([600]), &json!(600)));
     assert_eq!(

@@ -401,6 +401,11 @@ impl<'p> Explanation<'p> {
     }
 }
 
+/// Whether a function that was compiled for a GPU runs on the host.
+pub fn is_on_host(lowered: &Lowered) -> bool {
+    cuda::why_on_host(&lowered.function).is_some()
+}
+
 /// Which of a program's functions run on the host though they were compiled for a GPU, and why.
 pub fn on_host(functions: &[Lowered]) -> Vec<String> {
     let line = |lowered: &Lowered| {
