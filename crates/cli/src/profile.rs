@@ -25,11 +25,15 @@ pub fn check(args: &RunArgs, ranks: Ranks<'_>) -> Result<(), Failure> {
     };
     match ranks {
         Ranks::One => Ok(()),
-        _ => Err(invalid(
-            option,
-            "each rank has a part of the operands",
-            "leave out --mpi and --ranks; explain --emit comm tells what ranks send",
-        )),
+        _ => {
+            let reason = "each rank has a part of the operands, and this is told of one process";
+            let help = format!(
+                "leave out --ranks and --mpi; `tamis explain .. --emit comm --ranks {}`, with the same \
+                 -f, -i and -g, tells what each rank computes and sends",
+                ranks.count()
+            );
+            Err(invalid(option, reason, &help))
+        }
     }
 }
 
