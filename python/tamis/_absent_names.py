@@ -15,18 +15,9 @@ _INSTEAD = {
     **dict.fromkeys(("has_sorted_indices", "has_canonical_format"), _ORDER),
     **dict.fromkeys(("eliminate_zeros", "prune"), "zeros that are stored count as zeros"),
     **dict.fromkeys(("setdiag", "resize"), _FIXED),
-    "multiply": "write tensor * other",
-    "power": "write tensor ** n",
-    "maximum": "call numpy.maximum(tensor, other)",
-    "minimum": "call numpy.minimum(tensor, other)",
-    "count_nonzero": "call numpy.count_nonzero(tensor)",
-    "getnnz": "read tensor.nnz",
-    "getrow": "write tensor[i]",
-    "getcol": "write tensor[:, j]",
-    "getH": "write tensor.conj().T",
 }
-#: Reductions that NumPy has as functions alone.
-_FUNCTIONS = ("nanmax", "nanmin", "nansum", "nanmean", "median")
+#: Functions that NumPy's arrays have no methods for, and SciPy's neither.
+_FUNCTIONS = ("nansum", "nanmean", "median")
 
 
 def missing(kind: str, name: str) -> str:
@@ -37,6 +28,4 @@ def missing(kind: str, name: str) -> str:
     if instead is None and (name in _FUNCTIONS or isinstance(function, np.ufunc)):
         others = ", other" * (getattr(function, "nin", 1) - 1)
         instead = f"call numpy.{name}(tensor{others})"
-    if instead is None and name in ("tolil", "todok", "tobsr", "todia"):
-        instead = f"call tensor.to_scipy().{name}()"
     return f"{text}: {instead}" if instead else text

@@ -66,7 +66,7 @@ _MODULES = ("tamis", "tamis.array_api", "tamis.dask", "tamis.mpi")
 
 def _public(function: Callable[..., Any], owner: str, name: str) -> str:
     """The name under which a user finds a function, or a method of a tensor."""
-    if owner in ("Methods", "Operators"):
+    if owner in ("Methods", "Operators", "ScipyMethods"):
         return f"tamis.Tensor.{name}"
     for module in _MODULES:
         found = getattr(sys.modules.get(module), name, None)

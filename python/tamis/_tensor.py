@@ -16,6 +16,7 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, axes_of, compute, compute_kept, order_of, product
 from ._guard import guard, guarded
 from ._methods import Methods
+from ._methods_of_scipy import ScipyMethods
 from ._operands import is_by_columns, is_sequence, number_text, refused, sizes_of, type_name, typed
 from ._operators import Operators, for_scipy, is_operand, kept
 from ._plans import key_of, plan_of
@@ -30,7 +31,7 @@ _SMALL = 1 << 24
 _USUAL_AXES = ([(-2, -1), (-2, -1), (-2, -1)], [(-1,), (-2, -1), (-1,)])
 
 
-class Tensor(Operators, Methods, _native.Tensor):
+class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
     """A tensor in any format: levels that store its axes, and one array of values.
 
     Made by ``tamis.asarray``, ``tamis.coo``, ``tamis.read``, and as the result of computations.
