@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ._profile import profile
     from ._programs import Kernel, compile, evaluate
     from ._files import read, write
+    from ._making import diags, diags_array, eye, eye_array, random, random_array
     from ._tensor import Tensor, asarray, coo
 
 __version__ = _native.version
@@ -61,6 +62,12 @@ _HOMES = {
     "read": "_files",
     "write": "_files",
     "coo": "_tensor",
+    "diags": "_making",
+    "diags_array": "_making",
+    "eye": "_making",
+    "eye_array": "_making",
+    "random": "_making",
+    "random_array": "_making",
     "Lazy": "_operators",
     "lazy": "_operators",
     "compute": "_expressions",
@@ -87,13 +94,19 @@ __all__ = [
     "compile",
     "compute",
     "coo",
+    "diags",
+    "diags_array",
     "einsum",
     "evaluate",
     "explain",
+    "eye",
+    "eye_array",
     "get_borrowing",
     "get_num_threads",
     "lazy",
     "profile",
+    "random",
+    "random_array",
     "read",
     "release_memory",
     "set_borrowing",

@@ -107,3 +107,44 @@ def test_arrays_of_other_axes():
         t.getrow(0)
     beside = tamis.coo(([0], [1]), [2.0], shape=(2, 2), fill_value=np.inf, format="csr")
     assert beside.getnnz() == 1 and beside.data.tolist() == [2.0]
+
+
+MAKERS = {
+    "eye": lambda m: m.eye_array(4),
+    "eye, rows": lambda m: m.eye_array(4, 3, k=-2, dtype="i4", format="csc"),
+    "eye, matrix": lambda m: m.eye(2, 3, 1, "f4", "csr"),
+    "diags, matrix": lambda m: m.diags([[1.0, 2], 3.0], [0, 1], (2, 3), "csc"),
+    "random, matrix": lambda m: m.random(9, 5, 0.3, "csr", rng=5),
+    "diags": lambda m: m.diags_array([np.arange(1.0, 4), [5.0, 6], [7.0]], offsets=[0, 1, -2]),
+    "diags, shape": lambda m: m.diags_array([1.0, 2.0], offsets=[-1, 2], shape=(3, 5), format="csr"),
+    "diags, one": lambda m: m.diags_array([1, 2, 3], offsets=1, dtype="i8", format="coo"),
+    "random": lambda m: m.random_array((30, 20), density=0.2, rng=np.random.default_rng(1)),
+    "random, rows": lambda m: m.random_array((9, 5), density=0.5, format="csr", dtype="f4", rng=2),
+    "random, sampled": lambda m: m.random_array((9, 5), density=0.5, data_sampler=lambda size: np.ones(size), rng=3),
+    "random, axes": lambda m: m.random_array((4, 5, 6), density=0.1, rng=4),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_tensors_are_made_as_by_scipy(name):
+    found, expected = MAKERS[name](tamis), MAKERS[name](sp)
+    assert isinstance(found, tamis.Tensor) and not found.is_borrowed
+    assert found.nnz == expected.count_nonzero()
+    if "format" in MAKERS[name].__code__.co_names or expected.format == "coo":
+        assert found.format == expected.format
+    same(found, expected.toarray())
+
+
+def test_makers_take_formats_of_tensors():
+    assert tamis.eye_array(4, format="bcsr(2,2)").format == "bcsr(2,2)"
+    assert tamis.random_array((4, 4, 4), density=0.5, format="csf").format == "csf"
+    assert tamis.eye_array(10**7).nnz == 10**7
+    wrong = [
+        (lambda: tamis.eye_array(-1), "-1 is no size"),
+        (lambda: tamis.random_array((2, 2), density=3), "random_array"),
+        (lambda: tamis.diags_array([[1.0, 2], [3.0, 4]], offsets=[0, 0]), "tamis.diags"),
+        (lambda: tamis.diags_array([1.0], shape="a"), "tamis.diags"),
+    ]
+    for call, told in wrong:
+        with pytest.raises(tamis.TamisError, match=told):
+            call()
