@@ -23,7 +23,7 @@ from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
 from ._moves import diagonal, roll
 from ._operands import is_by_columns, plain, refused
 from ._operators import no_out
-from ._searching import counted
+from ._searching import counted, located
 from ._tensor import Tensor, asarray
 
 xp: Any = array_api
@@ -294,10 +294,25 @@ def _clip(
     return xp.clip(a, a_min if min is None else min, a_max if max is None else max)
 
 
-def _unique(ar: Any, *, return_counts: bool = False, equal_nan: bool = True) -> Any:
-    if return_counts:
-        return tuple(counted(ar, equal_nan))
-    return xp.unique_values(ar, equal_nan=equal_nan)
+def _unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    if not (return_index or return_inverse):
+        if return_counts:
+            return tuple(counted(ar, equal_nan))
+        return xp.unique_values(ar, equal_nan=equal_nan)
+    found = located(ar, equal_nan)
+    made = [found.values]
+    made += [found.indices] if return_index else []
+    made += [found.inverse()] if return_inverse else []
+    made += [found.counts] if return_counts else []
+    return tuple(made)
 
 
 def _compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
@@ -536,7 +551,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.tril: lambda m, k=0: xp.tril(m, k=k),
     np.triu: lambda m, k=0: xp.triu(m, k=k),
     np.unique: _unique,
+    np.unique_all: xp.unique_all,
     np.unique_counts: xp.unique_counts,
+    np.unique_inverse: xp.unique_inverse,
     np.unique_values: xp.unique_values,
     np.var: _spread(xp.var),
     np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),

@@ -2,10 +2,12 @@
 
 argmax(A, axis=1)   of each row the first of its greatest entries, or of its absent elements
 unique_counts(A)    the values that occur, the fill value among them
+unique_inverse(A)   of each element, stored or not, which of these it is: an array of NumPy's
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from . import _expressions
 from ._elements import apply
 from ._expressions import axes_of
 from ._moves import refused
-from ._native import is_in_rows, line_counts
+from ._native import check_memory, is_in_rows, line_counts
 from ._operators import kept
 from ._reductions import Groups
 from ._tensor import Tensor, _of_entries, asarray
@@ -28,6 +30,35 @@ class Counted(NamedTuple):
 
     values: np.ndarray[Any, Any]
     counts: np.ndarray[Any, Any]
+
+
+class Inverse(NamedTuple):
+    """What ``unique_inverse`` gives: values in ascending order, and of each element which it is."""
+
+    values: np.ndarray[Any, Any]
+    inverse_indices: np.ndarray[Any, Any]
+
+
+class Located(NamedTuple):
+    """What ``unique_all`` gives: also where each value is first, and how often it occurs."""
+
+    values: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    inverse_indices: np.ndarray[Any, Any]
+    counts: np.ndarray[Any, Any]
+
+
+def unique_all(x: Any, /) -> Located:
+    """The values that occur, in ascending order, where each is first in the order of rows, of each element
+    which it is, and how often each occurs; each NaN by itself."""
+    found = located(x, equal_nan=False)
+    return Located(found.values, found.indices, found.inverse(), found.counts)
+
+
+def unique_inverse(x: Any, /) -> Inverse:
+    """The values that occur, in ascending order, and of each element which it is; each NaN by itself."""
+    found = located(x, equal_nan=False)
+    return Inverse(found.values, found.inverse())
 
 
 def unique_counts(x: Any, /) -> Counted:
@@ -52,6 +83,49 @@ def counted(x: Any, equal_nan: bool) -> Counted:
         fill = np.asarray(tensor.fill_value, dtype=tensor.dtype)
         counts[(found == fill) | (found != found) & (fill != fill)] += rest
     return Counted(found, counts)
+
+
+class Places(NamedTuple):
+    """Values that occur, where each is first in the order of rows, and how often it occurs; which values the
+    entries are at their own indices, the fill value behind them."""
+
+    values: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    counts: np.ndarray[Any, Any]
+    shape: tuple[int, ...]
+    places: np.ndarray[Any, Any]
+    which: np.ndarray[Any, Any]
+
+    def inverse(self) -> np.ndarray[Any, Any]:
+        """Of each element, stored or not, which value it is."""
+        size = math.prod(self.shape)
+        check_memory("the array", 8.0 * size)
+        made = np.full(size, self.which[-1] if size else 0, dtype=np.int64)
+        made[self.places] = self.which[: len(self.places)]
+        return made.reshape(self.shape)
+
+
+def located(x: Any, equal_nan: bool) -> Places:
+    """The values that occur, in ascending order, and where; NaN once, or each by itself."""
+    tensor = asarray(x).canonical()
+    line = tensor.reshape(-1)
+    (places,), values = line.entries()
+    fill = np.asarray(line.fill_value, dtype=values.dtype)
+    if fill != fill and not equal_nan:
+        places, values = np.arange(line.size), line.to_numpy()
+    if not is_in_rows(line):
+        order = np.argsort(places)
+        places, values = places[order], values[order]
+    absent = line.size - len(values)
+    every = np.append(values, fill) if absent else values
+    found, firsts, which, counts = np.unique(every, True, True, True, equal_nan=equal_nan)
+    gaps = np.flatnonzero(places != np.arange(len(places)))
+    first = gaps[0] if len(gaps) else len(places)
+    indices = np.append(places, first)[firsts]
+    if absent:
+        indices[which[-1]] = min(indices[which[-1]], first)
+        counts[which[-1]] += absent - 1
+    return Places(found, indices, counts, tensor.shape, places, which)
 
 
 def _every(tensor: Any, equal_nan: bool) -> tuple[np.ndarray[Any, Any], int]:

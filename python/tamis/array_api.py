@@ -2,7 +2,7 @@
 
 ``tensor.__array_namespace__()`` is this module. What is sparse stays sparse; results of which every
 element is stored are NumPy's arrays, and functions take these as well. What would make a sparse
-tensor dense unasked, such as sorting, is not here.
+tensor dense unasked is not here, but for indices and sums so far, which are arrays of NumPy's.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ from numpy import (
     uint64,
 )
 
-from . import _expressions, _formulas, _moves
+from . import _cumulative, _expressions, _formulas, _moves
 from . import _tensor as _tensors
+from ._cumulative import cumulative_prod, cumulative_sum
 from ._elements import apply as _apply
 from ._elements import computed as _computed
 from ._errors import TamisTypeError
@@ -60,7 +61,9 @@ from ._searching import (
     isin,
     searchsorted,
     sort,
+    unique_all,
     unique_counts,
+    unique_inverse,
     unique_values,
 )
 from ._tensor import Tensor
@@ -422,6 +425,22 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     (at,) = _expressions.axes_of(0 if axis is None else axis, x.ndim)
     places = indices.to_numpy() if isinstance(indices, Tensor) else np.asarray(indices)
     return x[(slice(None),) * at + (places,)]
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """Of each line along an axis the elements at coordinates of its own."""
+    places = indices.to_numpy() if isinstance(indices, Tensor) else indices
+    return np.take_along_axis(x, places, axis=axis)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Any:
+    """Where the least element is along an axis, the next, and so on, or the greatest, those that are equal in
+    the order in which they are: an array of NumPy's."""
+    if not descending:
+        return np.argsort(x, axis=axis, stable=True)
+    # Backwards, those that are equal stay in their order.
+    order = np.flip(np.argsort(flip(x, axis=axis), axis=axis, stable=True), axis=axis)
+    return x.shape[axis] - 1 - order
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:

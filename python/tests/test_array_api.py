@@ -442,6 +442,8 @@ def test_values_that_occur(data):
     form = as_tensor(data, made)
     check(lambda xp, x: xp.unique_values(x), [made], [form])
     check(lambda xp, x: xp.unique_counts(x), [made], [form])
+    check(lambda xp, x: xp.unique_inverse(x), [made], [form])
+    check(lambda xp, x: xp.unique_all(x), [made], [form])
     if made.dtype == np.int32:
         some = np.array([0, 1], dtype=np.int32)
         check(lambda xp, x: xp.isin(x, xp.asarray(some)), [made], [form])
@@ -452,6 +454,38 @@ def test_values_that_occur(data):
         [made],
         [form],
     )
+
+
+@settings(max_examples=10 * FEW)
+@given(st.data())
+def test_arrays_of_indices_and_sums(data):
+    shape = data.draw(shapes)
+    made = operand(data, shape, ["f8", "f4", "i4", "u1"])
+    form = as_tensor(data, made)
+    axis, descending = data.draw(st.integers(-len(shape), len(shape) - 1)), data.draw(st.booleans())
+    check(lambda xp, x: xp.argsort(x, axis=axis, descending=descending), [made], [form])
+    same_size = array(data.draw(seeds), shape, "i8") % made.shape[axis]
+    for indices in (same_size, tensor(same_size, "csr")):
+        with np.errstate(all="ignore"):
+            expected = np.take_along_axis(made, same_size, axis)
+        np.testing.assert_array_equal(full(array_api.take_along_axis(form, indices, axis=axis)), expected)
+    if not np.isfinite(made).all():
+        return
+    for call in (
+        lambda xp, x: xp.cumulative_sum(x, axis=axis),
+        lambda xp, x: xp.cumulative_sum(x, axis=axis, include_initial=True, dtype=xp.float64),
+        lambda xp, x: xp.cumulative_prod(x, axis=axis),
+    ):
+        check(call, [made], [form])
+
+
+def test_indices_of_many_elements():
+    huge = tamis.coo(([2**30], [2**29]), [-1.5], shape=(2**31, 2**30))
+    found, indices = np.unique(huge, return_index=True)
+    assert found.tolist() == [-1.5, 0] and indices.tolist() == [2**60 + 2**29, 0]
+    for call in (array_api.unique_inverse, array_api.unique_all, array_api.argsort):
+        with pytest.raises(MemoryError):
+            call(huge)
 
 
 @settings(max_examples=5 * FEW)
