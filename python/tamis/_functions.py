@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arranging, _cumulative, _missing, _quantiles, _statistics, array_api
+from . import _arranging, _cumulative, _missing, _neighbours, _quantiles, _statistics, array_api
 from ._einsum import einsum
 from ._elements import apply, is_like
 from ._errors import TamisError, TamisValueError
@@ -447,7 +447,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.column_stack: _column_stack,
     np.compress: _compress,
     np.concatenate: _joined(xp.concat),
+    np.convolve: _neighbours.convolve,
     np.copy: lambda a, order="K", subok=False: a.copy(order),
+    np.correlate: _neighbours.correlate,
     np.corrcoef: _statistics.corrcoef,
     np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
         a, axis=axis, keepdims=keepdims
@@ -468,6 +470,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
         shape, 0, dtype or float, order
     ),
     np.empty_like: _like(0),
+    np.ediff1d: _neighbours.ediff1d,
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
     np.meshgrid: lambda *xi, indexing="xy": tuple(xp.meshgrid(*xi, indexing=indexing)),
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
@@ -478,6 +481,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     ),
     np.full: _full,
     np.full_like: _full_like,
+    np.gradient: _neighbours.gradient,
     np.histogram: _statistics.histogram,
     np.histogram_bin_edges: _statistics.histogram_bin_edges,
     np.identity: lambda n, dtype=float: xp.eye(n, dtype=np.dtype(dtype)),
@@ -548,6 +552,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.tensordot: lambda a, b, axes=2: xp.tensordot(a, b, axes=axes),
     np.tile: lambda A, reps: xp.tile(A, reps),
     np.trace: _trace,
+    np.trapezoid: _neighbours.trapezoid,
     np.tril: lambda m, k=0: xp.tril(m, k=k),
     np.triu: lambda m, k=0: xp.triu(m, k=k),
     np.unique: _unique,
