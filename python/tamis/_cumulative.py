@@ -3,6 +3,7 @@ order of elements.
 
 cumsum(A, axis=1)    of each row the sums of its first element, of two, of three: an array of NumPy's
 cumprod(A, axis=1)   of each row the products: a tensor, since an implicit 0 makes all behind it 0
+reduceat(A, [0, 3])  of each column the sums of its first three elements and of the others: a tensor
 argsort(A, axis=1)   of each row where its least element is, the next, .., the greatest
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import TamisOverflowError
+from ._errors import TamisIndexError, TamisOverflowError
 from ._expressions import axes_of
 from ._missing import without_nan
 from ._moves import refused
@@ -118,6 +119,63 @@ def _from_initial(made: Any, axis: int | None, includes: bool, first: int) -> An
     (at,) = axes_of((0 if axis is None else axis,), made.ndim)
     shape = (*made.shape[:at], 1, *made.shape[at + 1 :])
     return np.concatenate([np.full(shape, first, dtype=made.dtype), made], axis=at)
+
+
+def accumulate(
+    function: Any, array: Any, axis: Any = 0, dtype: Any = None, out: None = None
+) -> Any:
+    """What ``function.accumulate`` gives: sums and products so far, of others an array of NumPy's."""
+    x, at = _only(array, axis)
+    if function in (np.add, np.multiply):
+        return (cumsum if function is np.add else cumprod)(x, at, dtype, out)
+    no_out(out)
+    check_memory("the array", 8.0 * x.size)
+    return function.accumulate(x.to_numpy(), at, dtype)
+
+
+def _only(array: Any, axis: Any) -> tuple[Tensor, int]:
+    """A tensor and one of its axes, as functions of two elements take it."""
+    x = asarray(array)
+    (at,) = axes_of((_only_axis(x, axis) if axis is None else axis,), x.ndim)
+    return x, at
+
+
+def reduceat(
+    function: Any, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: None = None
+) -> Any:
+    """What ``function.reduceat`` gives: one element for those of an axis from each index to the next."""
+    no_out(out)
+    x, at = _only(array, axis)
+    begins, ends = _segments(indices, x.shape[at])
+    before = (slice(None),) * at
+    if function is not np.add or x.fill_value != 0:
+        options = {} if dtype is None else {"dtype": dtype}
+        parts = [
+            function.reduce(x[(*before, slice(begin, end))], axis=at, keepdims=True, **options)
+            for begin, end in zip(begins, ends)
+        ]
+        joined: Any = np.concatenate
+        return joined(parts, axis=at)
+    lengths = ends - begins
+    # Each element as often as it is in a segment, those of one behind those of another.
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    taken = x[(*before, np.repeat(begins, lengths) + within)]
+    coords, values = taken.astype(_type_of("cumsum", x, dtype)).canonical().entries()
+    coords[at] = np.repeat(np.arange(len(lengths)), lengths)[coords[at]]
+    return _of_entries((*x.shape[:at], len(lengths), *x.shape[at + 1 :]), coords, values)
+
+
+def _segments(indices: Any, size: int) -> tuple[Array, Array]:
+    """Where segments of an axis begin and end: at the next index, if it is greater, else behind one element."""
+    begins = indices.to_numpy() if isinstance(indices, Tensor) else np.asarray(indices)
+    if begins.ndim != 1 or begins.dtype.kind not in "iu" or not begins.size:
+        raise refused(f"{indices!r} are no indices", "give a vector of integers, one at least")
+    if not 0 <= begins.min() <= begins.max() < size:
+        text = f"error[dimension-mismatch]: {indices!r} is outside of an axis of {size} elements"
+        raise TamisIndexError("dimension-mismatch", f"{text}\n  = help: count from 0")
+    begins = begins.astype(np.int64)
+    following = np.append(begins[1:], size)
+    return begins, np.where(following > begins, following, begins + 1)
 
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: None = None) -> Any:

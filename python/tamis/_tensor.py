@@ -380,6 +380,10 @@ class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
             from ._arranging import outer
 
             return outer(ufunc, *inputs)
+        if method in ("accumulate", "reduceat") and ufunc.nin == 2 and ufunc.nout == 1:
+            from . import _cumulative
+
+            return getattr(_cumulative, method)(ufunc, *inputs, **options)
         made = super().__array_ufunc__(ufunc, method, *inputs, **options)
         if made is not NotImplemented:
             return made

@@ -361,8 +361,8 @@ def test_results_of_elements_go_into_arrays():
     "call",
     [
         lambda x: np.clip(x, 0, 1, casting="no"),
-        lambda x: np.add.accumulate(x),
-        lambda x: np.multiply.reduceat(x, [0]),
+        lambda x: np.subtract.reduce(x),
+        lambda x: np.hypot.reduce(x, axis=1),
         lambda x: np.add(x, 1, where=np.eye(3) > 0),
     ],
 )

@@ -321,3 +321,39 @@ def test_places_of_numbers(dtype, axis, fill, keepdims, seed):
                 search(found, axis=axis)
         else:
             same(search(found, axis=axis, keepdims=keepdims), search(made, axis=axis, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "?", "c16"])
+def test_accumulate_and_reduceat(dtype, format):
+    made = array(8, (5, 4), dtype)
+    t = tensor(made, format)
+    for function in (np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.logical_and):
+        for axis in (0, 1, -2):
+            same(function.accumulate(t, axis=axis), function.accumulate(made, axis=axis))
+            for places in ([0, 2], [3, 0, 1], [1, 1, 2, 0]):
+                same(function.reduceat(t, places, axis=axis), function.reduceat(made, places, axis=axis))
+    same(np.add.accumulate(t[0], axis=None), np.add.accumulate(made[0], axis=None))
+    same(np.add.reduceat(t, np.array([1, 3]), dtype="c16"), np.add.reduceat(made, [1, 3], dtype="c16"))
+
+
+def test_reduceat_of_other_tensors():
+    made = array(9, (3, 4, 5))
+    for axis in range(3):
+        same(np.add.reduceat(tensor(made, "csf"), [2, 0], axis), np.add.reduceat(made, [2, 0], axis))
+    filled = tamis.coo(([0, 3], [1, 2]), [5.0, -1], shape=(4, 3), fill_value=2.0)
+    for function in (np.add, np.maximum):
+        same(function.reduceat(filled, [0, 1]), function.reduceat(filled.to_numpy(), [0, 1]))
+        same(function.accumulate(filled), function.accumulate(filled.to_numpy()))
+    huge = tamis.coo(([5, 2**40], [3, 2]), [1.0, 2], shape=(2**41, 10**6))
+    assert np.add.reduceat(huge, [0, 3], axis=1).nnz == 2
+    for call, error in [
+        (lambda: np.add.reduceat(filled, [4]), IndexError),
+        (lambda: np.add.reduceat(filled, [-1]), IndexError),
+        (lambda: np.add.reduceat(filled, [0.5]), ValueError),
+        (lambda: np.add.accumulate(filled, axis=(0, 1)), TypeError),
+        (lambda: np.maximum.accumulate(huge), MemoryError),
+    ]:
+        with pytest.raises(error) as refused:
+            call()
+        assert isinstance(refused.value, tamis.TamisError)
