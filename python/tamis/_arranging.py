@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _moves, array_api
 from ._errors import TamisIndexError
-from ._expressions import axes_of
+from ._expressions import axes_of, broadcast_shapes
 from ._operands import fitted, refused
 from ._tensor import Tensor, _of_entries, asarray, compact
 
@@ -256,6 +256,61 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     for condition, choice in zip(reversed(condlist), reversed(choicelist)):
         made = xp.where(condition, choice, made)
     return made
+
+
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    """Of each element the choice whose number it is."""
+    numbers, parts = asarray(a), list(choices)
+    count = len(parts)
+    if numbers.dtype.kind not in "iub" or not count:
+        raise refused(f"{numbers.dtype} chooses among {count}", "give integers, and choices")
+    if mode == "wrap":
+        numbers = asarray(numbers % count)
+    elif mode == "raise" and numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
+        raise _moves.refused(f"a number is of no choice among {count}", 'use mode="clip", or "wrap"')
+    elif mode not in ("raise", "clip"):
+        raise refused(f"there is no mode {mode!r}", "use 'raise', 'wrap' or 'clip'")
+    made = parts[-1]
+    for k in range(count - 2, -1, -1):
+        made = xp.where(numbers <= 0 if k == 0 else numbers == k, parts[k], made)
+    weak = (int, float, complex)
+    dtype = np.result_type(*(x if type(x) in weak else asarray(x).dtype for x in parts))
+    return _moves.broadcast_to(asarray(made), broadcast_shapes(numbers.shape, np.shape(made))).astype(dtype)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """The elements by functions, or numbers, of those for which conditions hold: the last one counts."""
+    tensor = asarray(x)
+    several = isinstance(condlist, (list, tuple)) and isinstance(condlist[0], (list, np.ndarray, Tensor))
+    is_stack = several or np.ndim(condlist) > tensor.ndim
+    conditions = [asarray(c).astype(bool) for c in (condlist if is_stack else [condlist])]
+    functions = list(funclist)
+    if len(functions) == len(conditions) + 1:
+        # The last one is of what no condition holds for.
+        held = conditions[0]
+        for condition in conditions[1:]:
+            held = held | condition
+        conditions, functions = [~held, *conditions], [functions[-1], *functions[:-1]]
+    if len(functions) != len(conditions):
+        reason = f"{len(functions)} functions for {len(conditions)} conditions"
+        raise _moves.refused(reason, "give one for each, or one more for what is left")
+    made = xp.zeros_like(tensor)
+    for condition, function in zip(conditions, functions):
+        made = xp.where(condition, _piece(tensor, asarray(condition), function, args, kw), made)
+    return made
+
+
+def _piece(x: Tensor, condition: Tensor, function: Any, args: Any, kw: Any) -> Any:
+    """A number, or a function of the elements for which a condition holds, at their coordinates."""
+    if not callable(function) and not np.ndim(function):
+        return np.asarray(function).astype(x.dtype)[()]
+    places = condition.nonzero()
+    values = function
+    if callable(function):
+        chosen = x[places]
+        values = function(chosen.to_numpy() if isinstance(chosen, Tensor) else chosen, *args, **kw)
+    elements = np.broadcast_to(np.asarray(values).astype(x.dtype), places[0].shape)
+    return _of_entries(x.shape, list(places), elements)
 
 
 def matrix_power(a: Any, n: int) -> Any:

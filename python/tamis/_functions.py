@@ -315,6 +315,17 @@ def _unique(
     return tuple(made)
 
 
+def _intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    # What is assumed changes the time alone.
+    numpys: Any = np.intersect1d
+    return numpys(xp.unique_values(ar1), xp.unique_values(ar2), assume_unique=True)
+
+
+def _lexsort(keys: Any, axis: int = -1) -> Any:
+    # Each element has a position in the order, stored or not.
+    return np.lexsort(_every(keys) if hasattr(keys, "ndim") else [_every(x) for x in keys], axis)
+
+
 def _compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
     return _take(a, np.flatnonzero(asarray(condition).to_numpy()), axis)
 
@@ -443,6 +454,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.block: _arranging.block,
     np.broadcast_arrays: lambda *arrays, subok=False: tuple(xp.broadcast_arrays(*arrays)),
     np.broadcast_to: lambda array, shape, subok=False: xp.broadcast_to(array, shape),
+    np.choose: _arranging.choose,
     np.clip: _clip,
     np.column_stack: _column_stack,
     np.compress: _compress,
@@ -489,9 +501,11 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.inner: inner,
     np.insert: _arranging.insert,
     np.interp: _interp,
+    np.intersect1d: _intersect1d,
     np.isclose: _isclose,
     np.isin: _isin,
     np.kron: kron,
+    np.lexsort: _lexsort,
     np.linalg.matrix_norm: matrix_norm,
     np.linalg.matrix_power: _arranging.matrix_power,
     np.linalg.matrix_transpose: lambda x: xp.matrix_transpose(x),
@@ -527,6 +541,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.outer: outer,
     np.pad: _arranging.pad,
     np.percentile: _quantiles.percentile,
+    np.piecewise: _arranging.piecewise,
     np.prod: _method(np.prod, "prod"),
     np.ptp: _extent,
     np.quantile: _quantiles.quantile,
@@ -538,6 +553,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.roll: lambda a, shift, axis=None: roll(a, shift, axis),
     np.rot90: _arranging.rot90,
     np.round: _round,
+    np.searchsorted: lambda a, v, side="left", sorter=None: xp.searchsorted(
+        a, v, side=side, sorter=_every(sorter)
+    ),
     np.select: _arranging.select,
     np.sinc: lambda x: apply(np.sinc, x),
     np.squeeze: _squeeze,

@@ -89,6 +89,32 @@ CALLS = {
     "take, grid": lambda a, b: np.take(b, [[1, 0], [2, 3]], axis=1),
     "compress": lambda a, b: np.compress([True, False, True], b, axis=0),
     "select": lambda a, b: np.select([b > 1, b < 0], [b, b * 2], 0),
+    "choose": lambda a, b: np.choose(b.astype("i8") % 3, [b, b * 2, 7]),
+    "choose, clip": lambda a, b: np.choose(b.astype("i4"), [10, 20, 30], mode="clip"),
+    "choose, wrap": lambda a, b: np.choose(b.astype("i8"), (b, W, 1.5), mode="wrap"),
+    "choose, truth": lambda a, b: np.choose(b > 0, [W, np.ones((2, 1, 1))]),
+    "choose, one": lambda a, b: np.choose(b.astype("i8") * 0, [W.astype("f4")]),
+    "piecewise": lambda a, b: np.piecewise(b, [b > 0, b < 0, b == 5], [lambda x: x**2, -1, 0.5]),
+    "piecewise, else": lambda a, b: np.piecewise(b, [b > 1], [lambda x, y: x - x.mean() + y, 2], 3),
+    "piecewise, stack": lambda a, b: np.piecewise(b, np.stack([b < 0, b > 3]), [np.cos, 9, np.negative]),
+    "piecewise, zeros": lambda a, b: np.piecewise(b, [b <= 0, b != 3], [np.cos, 9, np.negative]),
+    "piecewise of integers": lambda a, b: np.piecewise(b.astype(int), [b.astype(int) > 1], [1.7]),
+    "searchsorted": lambda a, b: np.searchsorted([-1.0, 0, 2, 3], b, side="right"),
+    "searchsorted in": lambda a, b: np.searchsorted(b[3], [0.0, 4.5], sorter=np.argsort(b[3])),
+    "searchsorted, number": lambda a, b: np.searchsorted(np.sort(b[3]), 4.0),
+    "intersect1d": lambda a, b: np.intersect1d(b, [5.0, 0, 0, 7]),
+    "intersect1d, both": lambda a, b: np.intersect1d(a[1:], b[:2]),
+    "union1d": lambda a, b: np.union1d(b, a[:1]),
+    "setdiff1d": lambda a, b: np.setdiff1d(b, b[1:3]),
+    "setxor1d": lambda a, b: np.setxor1d(b[:2], b[1:]),
+    "lexsort": lambda a, b: np.lexsort((b[1], b[3])),
+    "lexsort, rows": lambda a, b: np.lexsort(b, axis=0),
+    "argwhere": lambda a, b: np.argwhere(b),
+    "flatnonzero": lambda a, b: np.flatnonzero(b),
+    "take_along_axis": lambda a, b: np.take_along_axis(b, np.argsort(b, axis=1), 1),
+    "take_along_axis, one": lambda a, b: np.take_along_axis(b, np.argmax(b, axis=0, keepdims=True), 0),
+    "unique, inverse": lambda a, b: np.unique(b, return_inverse=True)[1],
+    "unique, all": lambda a, b: np.stack(np.unique(b, True, False, True)),
     "digitize": lambda a, b: np.digitize(b, [0.0, 1, 2]),
     "sinc": lambda a, b: np.sinc(b),
     "angle": lambda a, b: np.angle(b),
@@ -125,6 +151,20 @@ def test_coordinates_outside_are_refused():
             call()
     with pytest.raises(tamis.TamisTypeError, match="no coordinates"):
         np.delete(t, 1.5, axis=0)
+
+
+def test_choices_are_there():
+    t = tamis.asarray(B.astype("i8"), format="csr")
+    for call in (
+        lambda: np.choose(t, [1, 2]),
+        lambda: np.piecewise(t, [t > 0], [1, 2, 3]),
+        lambda: np.choose(t * 0, []),
+        lambda: np.choose(t, [1, 2], mode="other"),
+        lambda: np.searchsorted(t, [1.0]),
+    ):
+        with pytest.raises((ValueError, TypeError)) as refused:
+            call()
+        assert isinstance(refused.value, tamis.TamisError)
 
 
 def test_other_axes():
