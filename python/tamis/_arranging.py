@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _moves, array_api
+from ._elements import apply
 from ._errors import TamisIndexError
 from ._expressions import axes_of, broadcast_shapes
 from ._operands import fitted, refused
@@ -24,6 +25,8 @@ xp: Any = array_api
 
 #: How coordinates beyond the ends of an axis are found, by NumPy's names.
 _REPEATING = ("edge", "reflect", "symmetric", "wrap")
+#: What elements beyond the ends are of those along an axis.
+_MEASURED: dict[str, Any] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
 
 
 def block(arrays: Any) -> Any:
@@ -199,6 +202,8 @@ def _of_fill(x: Any, fill: Any) -> Tensor:
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     """The elements with others before and behind them along each axis."""
     widths = _pairs(pad_width, array.ndim)
+    if options.get("reflect_type") == "even" and mode in ("reflect", "symmetric"):
+        options = {}
     if mode in _REPEATING and not options:
         made = array
         for axis, width in enumerate(widths):
@@ -206,19 +211,50 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
                 places = np.pad(np.arange(array.shape[axis]), width, mode=mode)
                 made = xp.take(made, places, axis=axis)
         return made
+    tensor = asarray(array)
+    if mode in _MEASURED and not set(options) - {"stat_length"}:
+        asked: Any = options.get("stat_length")
+        lengths = np.broadcast_to(asked, (tensor.ndim, 2)).tolist()
+        return _padded(tensor, widths, lambda x, at, k, n: _measured(x, at, k, n, mode, lengths[at][k]))
+    if mode == "linear_ramp" and not set(options) - {"end_values"}:
+        ends = np.broadcast_to(options.get("end_values", 0), (tensor.ndim, 2)).tolist()
+        return _padded(tensor, widths, lambda x, at, k, n: _ramp(x, at, k, n, ends[at][k]))
     values = fitted(options.pop("constant_values", 0), array.dtype)
     if options or mode not in ("constant", "empty"):
-        reason = f"tensors are padded by {', '.join((*_REPEATING, 'constant', 'empty'))}"
-        raise refused(f"{reason}, not by {mode!r}", "pad to_numpy() of a small tensor")
-    tensor = asarray(array)
+        known = ", ".join((*_REPEATING, *_MEASURED, "linear_ramp", "constant", "empty"))
+        raise refused(f"tensors are padded by {known}, not by {mode!r}", "pad to_numpy() of a small tensor")
     if mode == "empty" or np.array_equal(values, tensor.fill_value, equal_nan=True):
         return _moves.pad(tensor, widths)
-    made = tensor
     given = np.broadcast_to(values, (array.ndim, 2)).tolist()
-    for axis, (width, value) in enumerate(zip(widths, given)):
-        around = [_constant(made, axis, n, x) for n, x in zip(width, value)]
-        made = xp.concat([around[0], made, around[1]], axis=axis)
-    return made
+    return _padded(tensor, widths, lambda x, at, k, n: _constant(x, at, n, given[at][k]))
+
+
+def _padded(x: Tensor, widths: Sequence[Sequence[int]], beside: Callable[..., Any]) -> Any:
+    """The elements with others along each axis, of which there are so many before (0) and behind (1)."""
+    for at, width in enumerate(widths):
+        around = [beside(x, at, k, n) if n else None for k, n in enumerate(width)]
+        x = xp.concat([part for part in (around[0], x, around[1]) if part is not None], axis=at)
+    return x
+
+
+def _measured(x: Tensor, at: int, side: int, size: int, mode: str, length: int | None) -> Any:
+    """The greatest, least, middle one or mean of elements at one side, so many times."""
+    count = x.shape[at] if length is None else min(length, x.shape[at])
+    if not count:
+        raise _moves.refused(f"{mode} of no elements", "pad by a number, or give a longer stat_length")
+    begin = (0, x.shape[at] - count)[side]
+    part = x[(slice(None),) * at + (slice(begin, begin + count),)]
+    found = asarray(_MEASURED[mode](part, axis=at, keepdims=True))
+    rounded = found.round() if x.dtype.kind in "iu" else found
+    return _moves.broadcast_to(_of_fill(rounded.astype(x.dtype), x.fill_value), _resized(x, at, size))
+
+
+def _ramp(x: Tensor, at: int, side: int, size: int, end: Any) -> Any:
+    """Elements from those at one side in equal steps to a value."""
+    edge = x[(slice(None),) * at + ([0, -1][side : side + 1],)]
+    steps = range(size) if side == 0 else range(size - 1, -1, -1)
+    ramp: Any = lambda k: lambda v: np.linspace(end, v, size, endpoint=False, dtype=x.dtype)[k]
+    return xp.concat([_of_fill(apply(ramp(k), edge), x.fill_value) for k in steps], axis=at)
 
 
 def _pairs(pad_width: Any, axes: int) -> list[list[int]]:

@@ -85,6 +85,14 @@ CALLS = {
     "pad, each": lambda a, b: np.pad(b, ((1, 0), (0, 2)), constant_values=((1, 2), (3, 4))),
     **{f"pad, {mode}": lambda a, b, mode=mode: np.pad(b, ((2, 1), (0, 3)), mode=mode)
        for mode in ("edge", "reflect", "symmetric", "wrap")},
+    **{f"pad, {mode}": lambda a, b, mode=mode: np.pad(b, ((2, 1), (0, 3)), mode=mode)
+       for mode in ("maximum", "minimum", "mean", "median", "linear_ramp")},
+    "pad, few": lambda a, b: np.pad(b, 2, "mean", stat_length=((1, 2), (3, 9))),
+    "pad, end": lambda a, b: np.pad(b, (1, 4), "linear_ramp", end_values=((1, 2), (0, -3.5))),
+    "pad, even": lambda a, b: np.pad(b, 5, "reflect", reflect_type="even"),
+    "pad of integers": lambda a, b: np.pad(b.astype("i4"), 2, "mean", stat_length=3),
+    "pad of integers, ramp": lambda a, b: np.pad(b.astype("i2"), 3, "linear_ramp", end_values=7),
+    "pad of truth": lambda a, b: np.pad(b > 0, 1, "maximum"),
     "take": lambda a, b: np.take(b, [1, 5]),
     "take, grid": lambda a, b: np.take(b, [[1, 0], [2, 3]], axis=1),
     "compress": lambda a, b: np.compress([True, False, True], b, axis=0),
@@ -140,6 +148,8 @@ def test_functions_leave_sparse_what_is():
         lambda x: np.block([[x, x]]),
         lambda x: np.linalg.matrix_power(x, 3),
         lambda x: np.pad(x, 1, constant_values=0),
+        lambda x: np.pad(x, 1, "median", stat_length=1),
+        lambda x: np.pad(x, ((0, 0), (2, 3)), "linear_ramp"),
     ):
         assert call(t).nbytes < 10_000
 
@@ -161,6 +171,9 @@ def test_choices_are_there():
         lambda: np.choose(t * 0, []),
         lambda: np.choose(t, [1, 2], mode="other"),
         lambda: np.searchsorted(t, [1.0]),
+        lambda: np.pad(t, 1, "maximum", stat_length=0),
+        lambda: np.pad(t[:0], 1, "mean"),
+        lambda: np.pad(t, 1, "reflect", reflect_type="odd"),
     ):
         with pytest.raises((ValueError, TypeError)) as refused:
             call()
