@@ -332,14 +332,25 @@ def typed(ufunc: Any, inputs: Any, options: dict[str, Any]) -> Any:
     if f"{dtype.char * ufunc.nin}->{dtype.char * ufunc.nout}" not in ufunc.types:
         options["dtype"] = dtype
         return inputs
-    given = [x if hasattr(x, "astype") else np.asarray(x)[()] for x in inputs]
-    for x, own in zip(given, inputs, strict=True):
-        # NumPy's rule for numbers of Python: of their types the kind alone counts.
-        is_weak = type(own) in (bool, int, float, complex) and casting != "unsafe"
-        if not np.can_cast(x.dtype, dtype, "same_kind" if is_weak else casting):
-            reason = f"numpy.{ufunc.__name__} does not cast {x.dtype} to {dtype} ({casting})"
-            raise refused(reason, "use astype first, or casting='unsafe'")
-    return [x.astype(dtype) for x in given]
+    return [_as_type(x, dtype, casting, ufunc.__name__) for x in inputs]
+
+
+def _as_type(x: Any, dtype: np.dtype[Any], casting: Any, name: str) -> Any:
+    """An operand in a type, if it may be cast to it. Of Python's numbers the kind alone counts, as NumPy has
+    it, and the value has to fit."""
+    given = x if hasattr(x, "astype") else np.asarray(x)
+    is_weak = type(x) in (bool, int, float, complex) and casting != "unsafe"
+    own, wanted = (np.dtype(y).kind.replace("u", "i") for y in (type(x) if is_weak else given.dtype, dtype))
+    fits = is_weak and _KINDS.find(own) <= _KINDS.find(wanted)
+    if not (fits or np.can_cast(given.dtype, dtype, casting)):
+        reason = f"numpy.{name} does not cast {given.dtype} to {dtype} ({casting})"
+        raise refused(reason, "use astype first, or casting='unsafe'")
+    made = fitted(x, dtype) if fits and wanted == "i" else given.astype(dtype)
+    return made[()] if isinstance(made, np.ndarray) and not made.ndim else made
+
+
+#: The kinds of types, each with those behind it.
+_KINDS = "bifc"
 
 
 def _check_casting(ufunc: Any, inputs: Any, casting: Any) -> None:

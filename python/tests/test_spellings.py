@@ -74,6 +74,24 @@ def test_numbers_and_lists_are_of_the_type_that_is_asked_for(t):
     same(np.add(whole, 2.5, dtype="i8", casting="unsafe"), unsafe)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u8", "f4"])
+def test_numbers_fit_the_type_that_is_asked_for(t, dtype):
+    made = np.abs(DENSE).astype(dtype)
+    whole = np.abs(t).astype(dtype)
+    for number in (2, 2.5, True, 1e300, 300, -1, 2**70, 1j):
+        for function in (np.add, np.maximum):
+            calls = [lambda x: function(x, number, dtype=dtype), lambda x: function(number, x, dtype=dtype)]
+            for call in calls:
+                with np.errstate(all="ignore"):
+                    try:
+                        expected = call(made)
+                    except (OverflowError, TypeError):
+                        with pytest.raises((OverflowError, TypeError)):
+                            call(whole)
+                        continue
+                    same(call(whole), expected)
+
+
 def test_words_of_scipys_methods(t):
     matrix = sp.csr_array(DENSE)
     for k in (-1, 0, 1):
