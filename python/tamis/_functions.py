@@ -382,7 +382,17 @@ def _full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 ) -> Any:
     is_by_columns(order, "CFAK")
+    if np.ndim(fill_value):
+        known = asarray(fill_value)
+        return xp.broadcast_to(known if dtype is None else known.astype(dtype), shape)
     return array_api._filled(shape, fill_value, dtype or np.asarray(fill_value).dtype, None)
+
+
+def _eye(
+    N: int, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None
+) -> Any:
+    is_by_columns(order, "CFAK")
+    return xp.eye(N, M, k=k, dtype=np.dtype(dtype), device=device)
 
 
 def _array(
@@ -396,7 +406,7 @@ def _array(
 ) -> Any:
     """What ``numpy.array(x, like=tensor)`` asks for."""
     is_by_columns(order, "CFAK")
-    made = asarray(_known("a", object), dtype=dtype, copy=copy)
+    made = asarray(object, dtype=dtype, copy=copy)
     return made.reshape((1,) * max(ndmin - made.ndim, 0) + made.shape)
 
 
@@ -488,9 +498,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
     np.fliplr: lambda m: xp.flip(m, axis=1),
     np.flipud: lambda m: xp.flip(m, axis=0),
-    np.eye: lambda N, M=None, k=0, dtype=float, order="C", *, device=None: xp.eye(
-        N, M, k=k, dtype=np.dtype(dtype)
-    ),
+    np.eye: _eye,
     np.full: _full,
     np.full_like: _full_like,
     np.gradient: _neighbours.gradient,

@@ -249,6 +249,9 @@ def test_arrays_are_made_like_tensors(t):
         (np.zeros, ((2, 3),)),
         (np.ones, (3,)),
         (np.full, ((2, 2), 3)),
+        (np.full, ((3, 2), [1, 2])),
+        (np.full, (2, [1.5, 2], int)),
+        (np.full, ((4, 3, 3), DENSE)),
         (np.eye, (3,)),
         (np.identity, (2,)),
         (np.arange, (2, 8, 2)),
@@ -260,6 +263,16 @@ def test_arrays_are_made_like_tensors(t):
         assert isinstance(made, tamis.Tensor)
         same(made, function(*arguments))
     assert np.asarray(t, like=t) is t
+    same(np.full((2, 3, 3), t, like=t), np.full((2, 3, 3), DENSE))
+    same(np.full_like(t, [1, 2, 3]), np.full_like(DENSE, [1, 2, 3]))
+    for call in (
+        lambda: np.array([[1, 2]], copy=False, like=t),
+        lambda: np.full((2, 2), [1, 2, 3], like=t),
+        lambda: np.eye(3, order="X", like=t),
+    ):
+        with pytest.raises(ValueError):
+            call()
+    assert np.array(DENSE, copy=False, like=t).is_borrowed
 
 
 def test_xarray_pads_shifts_and_takes_quantiles(t):
