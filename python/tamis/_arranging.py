@@ -18,6 +18,7 @@ from . import _moves, array_api
 from ._elements import apply
 from ._errors import TamisIndexError
 from ._expressions import axes_of, broadcast_shapes
+from ._native import check_memory
 from ._operands import fitted, refused
 from ._tensor import Tensor, _of_entries, asarray, compact
 
@@ -347,6 +348,46 @@ def _piece(x: Tensor, condition: Tensor, function: Any, args: Any, kw: Any) -> A
         values = function(chosen.to_numpy() if isinstance(chosen, Tensor) else chosen, *args, **kw)
     elements = np.broadcast_to(np.asarray(values).astype(x.dtype), places[0].shape)
     return _of_entries(x.shape, list(places), elements)
+
+
+#: So many elements of lines are made dense at a time.
+_BLOCK = 1 << 20
+
+
+def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a function gives for each line along an axis, an array of NumPy's, as one array of NumPy's."""
+    x = asarray(arr)
+    (at,) = axes_of((axis,), x.ndim)
+    rest, size = [n for k, n in enumerate(x.shape) if k != at], x.shape[at]
+    count = math.prod(rest)
+    if not count:
+        raise _moves.refused(f"of the shape {x.shape} there are no lines", "leave out axes of size 0")
+    lines = xp.moveaxis(x, at, -1).reshape((count, size))
+    made: Any = None
+    step = max(_BLOCK // max(size, 1), 1)
+    for first in range(0, count, step):
+        for k, line in enumerate(lines[first : first + step].to_numpy(), first):
+            found = np.asarray(func1d(line, *args, **kwargs))
+            if made is None:
+                check_memory("the array", float(found.itemsize) * found.size * count)
+                made = np.empty((count, *found.shape), dtype=found.dtype)
+            made[k] = found
+    inner = made.shape[1:]
+    # The axes of what the function gives are where that of the lines was.
+    order = [*range(at), *range(len(rest), len(rest) + len(inner)), *range(at, len(rest))]
+    return made.reshape((*rest, *inner)).transpose(order)
+
+
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    """What a function of an array and an axis gives for one axis, of that for the next, and so on; an axis that
+    it leaves out has one element."""
+    made = asarray(a)
+    for axis in axes_of(axes, made.ndim):
+        found = func(made, axis)
+        made = found if found.ndim == made.ndim else xp.expand_dims(found, axis)
+        if made.ndim != a.ndim:
+            raise _moves.refused(f"the function makes {found.ndim} axes of {a.ndim}", "keep them, or leave out one")
+    return made
 
 
 def matrix_power(a: Any, n: int) -> Any:

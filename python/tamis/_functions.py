@@ -446,6 +446,8 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.any: _method(np.any, "any"),
     np.angle: lambda z, deg=False: apply(lambda v: np.angle(v, deg), z),
     np.append: _append,
+    np.apply_along_axis: _arranging.apply_along_axis,
+    np.apply_over_axes: _arranging.apply_over_axes,
     np.arange: lambda *ends, **options: asarray(np.arange(*ends, **options)),
     np.argmax: _place(xp.argmax),
     np.argmin: _place(xp.argmin),

@@ -41,6 +41,12 @@ CALLS = {
     **{f"diag {k}": lambda a, b, k=k: np.diag(b, k) for k in (0, 1, -2, 9)},
     **{f"diag of a row {k}": lambda a, b, k=k: np.diag(b[3], k) for k in (0, 1, -2)},
     "diagflat": lambda a, b: np.diagflat(b[:2], 1),
+    "apply_along_axis": lambda a, b: np.apply_along_axis(np.ptp, 0, b[:3]),
+    "apply_along_axis, lines": lambda a, b: np.apply_along_axis(lambda x, n: np.sort(x)[n:], 1, b, n=1),
+    "apply_along_axis, matrices": lambda a, b: np.apply_along_axis(np.diag, -2, b[:, :3]),
+    "apply_along_axis, vector": lambda a, b: np.apply_along_axis(lambda x: x > 1, 0, b[3]),
+    "apply_over_axes": lambda a, b: np.apply_over_axes(np.sum, b, [0, -1]),
+    "apply_over_axes, lines": lambda a, b: np.apply_over_axes(np.cumsum, b, 1),
     "average": lambda a, b: np.average(b),
     "average, weights": lambda a, b: np.average(b, axis=0, weights=W),
     "average, all weights": lambda a, b: np.average(b, weights=np.outer(W, W)),
@@ -185,6 +191,11 @@ def test_other_axes():
     same(np.nanmax(t, axis=(0, 2)), np.nanmax(C3, axis=(0, 2)))
     same(np.delete(t, 1, axis=-1), np.delete(C3, 1, axis=-1))
     same(np.insert(t, 1, 2.0, axis=1), np.insert(C3, 1, 2.0, axis=1))
+    for axis in range(3):
+        for call in (np.max, np.diff, np.diag):
+            same(np.apply_along_axis(call, axis, t), np.apply_along_axis(call, axis, C3))
+    with pytest.raises(tamis.TamisValueError, match="no lines"):
+        np.apply_along_axis(np.sum, 0, t[:, :0])
     same(np.rot90(t, axes=(0, 2)), np.rot90(C3, axes=(0, 2)))
     same(np.block([t, t]), np.block([C3, C3]))
     assert np.einsum_path("ij,jk->ik", B, tamis.asarray(B))[0] == ["einsum_path", (0, 1)]
