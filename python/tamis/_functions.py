@@ -23,7 +23,7 @@ from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
 from ._moves import diagonal, roll
 from ._operands import is_by_columns, plain, refused
 from ._operators import no_out
-from ._searching import counted, located
+from ._searching import counted, located, unique_lines
 from ._tensor import Tensor, asarray
 
 xp: Any = array_api
@@ -299,10 +299,16 @@ def _unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: Any = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
+    if axis is not None:
+        every = unique_lines(ar, axis)
+        asked = (True, return_index, return_inverse, return_counts)
+        chosen = [x for x, is_asked in zip(every, asked) if is_asked]
+        return tuple(chosen) if len(chosen) > 1 else chosen[0]
     if not (return_index or return_inverse):
         if return_counts:
             return tuple(counted(ar, equal_nan))

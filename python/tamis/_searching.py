@@ -128,6 +128,42 @@ def located(x: Any, equal_nan: bool) -> Places:
     return Places(found, indices, counts, tensor.shape, places, which)
 
 
+def unique_lines(x: Any, axis: Any) -> tuple[Any, Any, Any, Any]:
+    """The parts along an axis that differ, in the order of their first elements, then of the next; where each is
+    first, of each part which it is, and how often it occurs. NaN differs from NaN."""
+    tensor = asarray(x).canonical()
+    (at,) = axes_of((axis,), tensor.ndim)
+    fill = np.asarray(tensor.fill_value, dtype=tensor.dtype)[()]
+    if fill != fill:
+        raise refused("the fill value is NaN, which differs from itself", "use to_numpy() of a small tensor")
+    count, others = tensor.shape[at], [k for k in range(tensor.ndim) if k != at]
+    matrix = tensor.transpose((at, *others)).reshape((count, math.prod(tensor.shape[k] for k in others)))
+    (own, columns), values = matrix.entries()
+    apart = values != fill
+    own, columns, values = own[apart], columns[apart], values[apart]
+    order = np.lexsort((columns, own))
+    own, columns, values = own[order], columns[order], values[order]
+    # A part is a sequence of its entries, each with a number: a lesser value makes it less the earlier it is,
+    # a greater one greater; the end, behind which all is the fill value, is between them.
+    is_less = values < fill
+    signed = np.where(is_less, columns, -columns)
+    order = np.lexsort((values, signed, ~is_less))
+    is_new = np.zeros(len(order), dtype=bool)
+    for key in (is_less, signed, values):
+        is_new[1:] |= key[order][1:] != key[order][:-1]
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(is_new)
+    end = numbers[is_less].max(initial=-1) + 1
+    numbers += ~is_less
+    lengths = np.bincount(own, minlength=count)
+    longest = max(int(lengths.max(initial=0)), 1)
+    check_memory("the entries of all parts", 8.0 * count * longest)
+    sequences = np.full((count, longest), end, dtype=np.int64)
+    sequences[own, np.arange(len(own)) - np.repeat(np.cumsum(lengths) - lengths, lengths)] = numbers
+    _, indices, inverse, counts = np.unique(sequences, True, True, True, axis=0)
+    return tensor[(slice(None),) * at + (indices,)], indices, inverse.reshape(-1), counts
+
+
 def _every(tensor: Any, equal_nan: bool) -> tuple[np.ndarray[Any, Any], int]:
     """The values of the entries, the fill value behind them if it occurs, and how often it occurs
     beside that. Where each NaN is a value by itself, it is there so many times."""

@@ -169,6 +169,27 @@ def test_coordinates_outside_are_refused():
         np.delete(t, 1.5, axis=0)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "?", "c16"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dense", "csf"])
+def test_parts_that_differ(form, dtype):
+    rng = np.random.default_rng(5)
+    for shape in ((12, 2), (3, 9), (5, 2, 2), (4, 0), (0, 3), (7,)):
+        made = (rng.integers(-1, 2, shape) * (rng.random(shape) < 0.6)).astype(dtype)
+        if dtype == "c16":
+            made = made + 1j * made
+        for axis in range(-1, len(shape) - 1):
+            expected = np.unique(made, True, True, True, axis=axis)
+            for found, wanted in zip(np.unique(tensor(made, form), True, True, True, axis=axis), expected):
+                same(found, wanted)
+            same(np.unique(tensor(made, form), axis=axis), expected[0])
+    filled = tamis.coo(([0, 1, 1, 3], [1, 0, 2, 1]), [5.0, -1, 2, 5], shape=(5, 3), fill_value=2.0)
+    for axis in (0, 1):
+        same(np.unique(filled, axis=axis), np.unique(filled.to_numpy(), axis=axis))
+    huge = tamis.coo(([0, 1, 2], [2**40, 5, 2**40]), [1.0, 1, 1], shape=(3, 2**41))
+    found, counts = np.unique(huge, return_counts=True, axis=0)
+    assert counts.tolist() == [2, 1] and found[1, 5] == 1
+
+
 def test_choices_are_there():
     t = tamis.asarray(B.astype("i8"), format="csr")
     for call in (
