@@ -159,6 +159,17 @@ def _all_equal(one: Any, other: Any, equal_nan: bool = False) -> bool:
     return bool(xp.all(equal))
 
 
+def _writing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that writes elements of tensors to an array; to a tensor it is refused."""
+
+    def write(into: Any, *others: Any, **options: Any) -> Any:
+        if isinstance(into, Tensor):
+            into[...] = others
+        return function(into, *map(_every, others), **{key: _every(x) for key, x in options.items()})
+
+    return write
+
+
 def _where(condition: Any, *choices: Any) -> Any:
     return xp.where(condition, *choices) if choices else condition.nonzero()
 
@@ -480,6 +491,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.convolve: _neighbours.convolve,
     np.copy: lambda a, order="K", subok=False: a.copy(order),
     np.correlate: _neighbours.correlate,
+    np.copyto: _writing(np.copyto),
     np.corrcoef: _statistics.corrcoef,
     np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
         a, axis=axis, keepdims=keepdims
@@ -503,6 +515,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.ediff1d: _neighbours.ediff1d,
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
     np.meshgrid: lambda *xi, indexing="xy": tuple(xp.meshgrid(*xi, indexing=indexing)),
+    np.fill_diagonal: _writing(np.fill_diagonal),
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
     np.fliplr: lambda m: xp.flip(m, axis=1),
     np.flipud: lambda m: xp.flip(m, axis=0),
@@ -558,8 +571,11 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.pad: _arranging.pad,
     np.percentile: _quantiles.percentile,
     np.piecewise: _arranging.piecewise,
+    np.place: _writing(np.place),
     np.prod: _method(np.prod, "prod"),
     np.ptp: _extent,
+    np.put: _writing(np.put),
+    np.putmask: _writing(np.putmask),
     np.quantile: _quantiles.quantile,
     np.ravel: lambda a, order="C": a.ravel(order),
     np.real: lambda val: apply(np.real, val),

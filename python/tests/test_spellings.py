@@ -166,6 +166,30 @@ def test_names_that_tensors_lack_say_what_to_write(t):
             getattr(t, name)
 
 
+def test_tensors_never_change(t):
+    for call in (
+        lambda: np.fill_diagonal(t, 1),
+        lambda: np.place(t, t > 0, [1]),
+        lambda: np.put(t, [0], 1),
+        lambda: np.putmask(t, t > 0, 1),
+        lambda: np.copyto(t, DENSE),
+        lambda: np.put_along_axis(t, np.array([[0]]), 1, 0),
+    ):
+        with pytest.raises(tamis.TamisTypeError, match="never change"):
+            call()
+    for call in (
+        lambda x, a: np.copyto(a, x),
+        lambda x, a: np.copyto(a, 7.0, where=x != 0),
+        lambda x, a: np.putmask(a, x > 0, [1.0, 2.0]),
+        lambda x, a: np.place(a, x < 1, x),
+        lambda x, a: np.put(a, [0, 4], x[0]),
+    ):
+        found, expected = np.ones((3, 3)), np.ones((3, 3))
+        call(t, found)
+        call(DENSE, expected)
+        same(found, expected)
+
+
 def test_orders_are_numpys_words(t):
     for order in ("C", "F", "A", "f", "c", None):
         same(np.reshape(t, (1, 9), order=order), np.reshape(DENSE, (1, 9), order=order or "C"))
