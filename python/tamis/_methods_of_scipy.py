@@ -83,7 +83,8 @@ class ScipyMethods:
         return numpy.nanmin(self, axis, out)
 
     def power(self, n: Any, dtype: Any = None) -> Any:
-        """The powers of the elements, converted to a type before if one is given."""
+        """The powers of the elements, also of those that are not stored, which SciPy leaves 0 or refuses; converted
+        to a type before if one is given."""
         known: Any = self
         return (known if dtype is None else known.astype(dtype)) ** n
 

@@ -84,6 +84,9 @@ def test_arrays_are_scipys(format):
                 getattr(t, name)
         else:
             same(getattr(t, name), getattr(matrix, name))
+    same(t.power(0), STORED.toarray() ** 0)
+    with np.errstate(all="ignore"):
+        same(t.power(-1), STORED.toarray() ** -1)
     with pytest.raises(ValueError):
         t.getnnz(2)
     for call in (lambda: t.getrow(3), lambda: t.getcol(-5)):
