@@ -123,7 +123,11 @@ fn slicing(kernel: &Kernel, var: IndexVar, axis: &str) -> Result<Slicing, String
             block = multiple(block, own);
         }
         if let Role::Input(source) | Role::Result(source) = tensor.role {
-            modes.insert(kernel.program().tensors[source].name.clone(), mode);
+            let name = kernel.program().tensors[source].name.clone();
+            if modes.insert(name, mode).is_some_and(|other| other != mode) {
+                let name = &tensor.name;
+                return Err(format!("{name} has a value before, in which it is another mode"));
+            }
         }
     }
     Ok(Slicing { var: name, axis: axis.to_owned(), block, modes })
