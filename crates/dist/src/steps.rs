@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// What moves bytes between ranks. All ranks call the same function, or this fails as a whole.
-pub(crate) trait Engine: Send + Sync {
+pub(crate) trait Engine: Send + Sync + Sized {
     fn rank(&self) -> usize;
     fn ranks(&self) -> usize;
 
@@ -32,14 +32,10 @@ pub(crate) trait Engine: Send + Sync {
     fn all_gather(&self, part: &[u8], room: &mut [Room]) -> Result<(), Diagnostic>;
 
     /// An engine for some ranks, in this order, of which this one is one. All ranks call this, each for its group.
-    fn group(&self, members: &[usize]) -> Result<Self, Diagnostic>
-    where
-        Self: Sized;
+    fn group(&self, members: &[usize]) -> Result<Self, Diagnostic>;
 
     /// Gives the engine of a group back, after all of its ranks have ended.
-    fn leave(&self, group: Self)
-    where
-        Self: Sized;
+    fn leave(&self, group: Self);
 }
 
 /// Room for what a rank sends here; none for what this one keeps.

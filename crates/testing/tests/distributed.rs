@@ -383,6 +383,56 @@ fn entries_that_come_twice_are_stored_once() {
     }
 }
 
+/// A program whose loops over some variables are shared along the axes `x` and `y` of a grid.
+struct OnGrid<'c> {
+    text: &'c str,
+    vars: &'c [&'c str],
+    operands: &'c [(&'c str, &'c Tensor)],
+    /// Formats of operands, with where these lie.
+    lie: &'c [(&'c str, &'c str)],
+}
+
+impl OnGrid<'_> {
+    /// Compares its last result on a grid of these sizes with that of one process, and how even the blocks are.
+    fn check(&self, sizes: &[usize]) {
+        let (text, operands) = (self.text, self.operands);
+        let axes: Vec<(&str, &usize)> =
+            ["x", "y"].into_iter().zip(sizes).take(self.vars.len()).collect();
+        let command = |(var, (axis, _)): (&&str, &(&str, &usize))| {
+            format!("distribute({var}, {var}o, {var}i, {axis})")
+        };
+        let schedule: Vec<String> = self.vars.iter().zip(&axes).map(command).collect();
+        let schedule = tamis::schedule::parse(&schedule.join("; ")).unwrap();
+        let program = tamis::notation::parse(text).unwrap();
+        let placements = tamis::dist::placements(&program, self.lie.iter().copied()).unwrap();
+        let grid: Vec<String> = axes.iter().map(|(axis, n)| format!("{axis}={n}")).collect();
+        let ranks = axes.iter().map(|(_, n)| *n).product();
+        let grid = Grid::of(Some(&grid.join(",")), &schedule, &placements, ranks).unwrap();
+        let options = Options { schedule, ..Options::default() };
+        let kernel = Kernel::compile(text, operands, &options).unwrap();
+        let expected = kernel.run(operands).unwrap();
+        let held = on_threads(ranks, |comm| {
+            let mut parts = vec![];
+            for (name, tensor) in operands {
+                let part = Distributed::split(comm, tensor)?;
+                parts.push((*name, part.placed_as(comm, &grid, (name, &placements))?));
+            }
+            let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
+            let results = kernel.run_on_grid(comm, &grid, &parts)?;
+            let (name, last) = results.iter().last().unwrap();
+            let held = last.entries(comm)?.vals().len();
+            let whole = gathered(comm, &results)?;
+            assert_eq!(whole[name.as_str()], expected[name.as_str()], "{text} on {grid}");
+            Ok((held, whole[name.as_str()].nnz()))
+        });
+        let held: Vec<(usize, usize)> = held.into_iter().map(Result::unwrap).collect();
+        assert_eq!(held.iter().map(|(own, _)| own).sum::<usize>(), held[0].1, "{text}");
+        // No rank has much more than its share, where there is something to share.
+        let most = 4 * (held[0].1 / ranks) + 40;
+        assert!(held.iter().all(|(own, _)| *own <= most), "{text} on {grid}: {held:?}");
+    }
+}
+
 /// Loops over other modes of a result are shared along other axes of a grid: each rank holds its block.
 #[test]
 fn ranks_in_a_grid_have_blocks_of_results() {
@@ -391,102 +441,24 @@ fn ranks_in_a_grid_have_blocks_of_results() {
         let value = |k: u64| 1.0 / (1 + k % 13) as f64;
         Tensor::dense(&[rows, columns], (0..rows * columns).map(value).collect()).unwrap()
     };
-    let (a, b, c) = (packed(&uneven(n), "csr"), dense(n, 17), dense(17, n));
+    let (a, b, d) = (packed(&uneven(n), "csr"), dense(n, 17), dense(17, n));
     let (listed, columns) = (packed(&uneven(n), "dcsr"), packed(&banded(n), "csc"));
-    type Case<'c> = (&'c str, &'c str, &'c [(&'c str, &'c Tensor)], &'c str);
-    let cases: [Case<'_>; 7] = [
-        (
-            "C(i,k) = A(i,j) * B(j,k)",
-            "i k",
-            &[("A", &a), ("B", &b)],
-            "A: blocks(i: x, j: y); B: blocks(k: y)",
-        ),
-        (
-            "S(i,j) = A(i,j) * B(i,k) * D(k,j)",
-            "i j",
-            &[("A", &a), ("B", &b), ("D", &c)],
-            "A: blocks(i: x, j: y)",
-        ),
-        (
-            "S(i,j) = A(i,j) + E(i,j)",
-            "j i",
-            &[("A", &listed), ("E", &columns)],
-            "E: blocks(i: y, j: x)",
-        ),
-        ("C(i,j) = A(i,k) * E(k,j)", "i j", &[("A", &a), ("E", &columns)], "A: rows(x); E: nz(y)"),
-        ("y(i) = A(i,j) * E(j,i)", "i", &[("A", &a), ("E", &columns)], "E: rows(x)"),
-        ("T(i,k,l) = A(i,k) * B(k,l) * B(i,l)", "i l", &[("A", &a), ("B", &b)], ""),
-        (
-            "T(i,k) = A(i,j) * B(j,k); U(l,k) = D(l,i) * T(i,k)",
-            "l k",
-            &[("A", &a), ("B", &b), ("D", &c)],
-            "",
-        ),
-    ];
-    let mut refused = vec![];
-    for (text, vars, operands, lie) in cases {
-        for sizes in [&[2, 2][..], &[3, 2], &[1, 4], &[5, 1]] {
-            let vars: Vec<&str> = vars.split(' ').collect();
-            let axes = ["x", "y"].iter().zip(&vars);
-            let commands =
-                axes.map(|(axis, var)| format!("distribute({var}, {var}o, {var}i, {axis})"));
-            let schedule = commands.collect::<Vec<_>>().join("; ");
-            let grid: Vec<String> = ["x", "y"]
-                .iter()
-                .zip(sizes)
-                .take(vars.len())
-                .map(|(axis, n)| format!("{axis}={n}"))
-                .collect();
-            let ranks = sizes[..vars.len()].iter().product();
-            let schedule = tamis::schedule::parse(&schedule).unwrap();
-            let mode = |name: &str, var: &str| {
-                let id = tamis::notation::parse(text).unwrap();
-                let access = id.statements.iter().flat_map(|s| s.value.accesses());
-                let mut access = access.filter(|access| id.tensors[access.tensor].name == name);
-                access.find_map(|a| a.indices.iter().position(|v| id.vars[*v].name == var))
-            };
-            let placements: Placements = lie
-                .split("; ")
-                .filter_map(|one| one.split_once(": "))
-                .map(|(name, place)| {
-                    let place = Placement::parse(&format!("@ {place}"), |var| mode(name, var));
-                    (name.to_owned(), place.unwrap().unwrap())
-                })
-                .collect();
-            let grid = Grid::of(Some(&grid.join(",")), &schedule, &placements, ranks);
-            let Ok(grid) = grid else { continue };
-            let options = Options { schedule, ..Options::default() };
-            let kernel = match Kernel::compile(text, operands, &options) {
-                Ok(kernel) => kernel,
-                Err(why) => {
-                    refused.push(format!("{text}: {}", why.message));
-                    continue;
-                }
-            };
-            let expected = kernel.run(operands).unwrap();
-            let found = on_threads(ranks, |comm| {
-                let mut parts = vec![];
-                for (name, tensor) in operands {
-                    let part = Distributed::split(comm, tensor)?;
-                    parts.push((*name, part.placed_as(comm, &grid, (name, &placements))?));
-                }
-                let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
-                let results = kernel.run_on_grid(comm, &grid, &parts)?;
-                let (name, last) = results.iter().last().unwrap();
-                let own = last.entries(comm)?.vals().len();
-                let whole = gathered(comm, &results)?;
-                assert_eq!(whole[name.as_str()], expected[name.as_str()], "{text} on {grid}");
-                Ok((own, whole[name.as_str()].nnz()))
-            });
-            let found: Vec<(usize, usize)> = found.into_iter().map(Result::unwrap).collect();
-            assert_eq!(found.iter().map(|(own, _)| own).sum::<usize>(), found[0].1, "{text}");
-            // No rank has much more than its share, where there is something to share.
-            let share = found[0].1 / ranks;
-            assert!(
-                found.iter().all(|(own, _)| *own <= 4 * share + 40),
-                "{text} on {grid}: {found:?}"
-            );
+    let check = |text: &str, vars: &[&str], operands: &[(&str, &Tensor)], lie: &[(&str, &str)]| {
+        for sizes in [[2, 2], [3, 2], [1, 4], [5, 1]] {
+            OnGrid { text, vars, operands, lie }.check(&sizes);
         }
-    }
-    assert_eq!(refused, Vec::<String>::new());
+    };
+    let (by_b, by_d, by_columns) =
+        ([("A", &a), ("B", &b)], [("A", &a), ("B", &b), ("D", &d)], [("A", &a), ("E", &columns)]);
+    let blocks = ("A", "csr @ blocks(i: x, j: y)");
+    let lie = [blocks, ("B", "dense @ blocks(k: y)")];
+    check("C(i,k) = A(i,j) * B(j,k)", &["i", "k"], &by_b, &lie);
+    check("S(i,j) = A(i,j) * B(i,k) * D(k,j)", &["i", "j"], &by_d, &[blocks]);
+    let lie = [("E", "csc @ blocks(i: y, j: x)")];
+    check("S(i,j) = A(i,j) + E(i,j)", &["j", "i"], &[("A", &listed), ("E", &columns)], &lie);
+    let lie = [("A", "csr @ rows(x)"), ("E", "csc @ nz(y)")];
+    check("C(i,j) = A(i,k) * E(k,j)", &["i", "j"], &by_columns, &lie);
+    check("y(i) = A(i,j) * E(j,i)", &["i"], &by_columns, &[("E", "csc @ rows(x)")]);
+    check("T(i,k,l) = A(i,k) * B(k,l) * B(i,l)", &["i", "l"], &by_b, &[]);
+    check("T(i,k) = A(i,j) * B(j,k); U(l,k) = D(l,i) * T(i,k)", &["l", "k"], &by_d, &[]);
 }

@@ -74,7 +74,7 @@ impl<'c> Fetcher<'c> {
         Fetcher { comm, requests, group: 0, made: Cell::new(0) }
     }
 
-    /// The same, of a group of ranks.
+    /// For a group of ranks.
     pub(super) fn of_group(self, group: usize) -> Fetcher<'c> {
         Fetcher { group, ..self }
     }

@@ -191,7 +191,7 @@ impl Grid {
         others.fold(0, |number, other| number * self.size(other) + self.place(rank, other))
     }
 
-    /// The grid of those that are at one place along an axis.
+    /// The grid of those that are at one position along an axis.
     pub(super) fn without(&self, axis: usize) -> Grid {
         let mut axes = self.axes.clone();
         axes.remove(axis);

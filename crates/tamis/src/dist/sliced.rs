@@ -1,4 +1,4 @@
-//! Tensors in slices, each of a group of ranks that are at one place along an axis of their grid.
+//! Tensors in slices, each of a group of ranks that are at one position along an axis of their grid.
 //!
 //! ```text
 //! B(j,k), in slices of k along y, x=2,y=2      ranks 0 and 2: the left half, of each some rows

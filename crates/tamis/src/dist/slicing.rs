@@ -85,7 +85,7 @@ fn slicing(kernel: &Kernel, var: IndexVar, axis: &str) -> Result<Slicing, String
         return Err(why);
     }
     let mut class = Class::of(program, var);
-    class.add_unread(kernel.program(), program, &name);
+    class.add_unread(kernel.program(), program, &name)?;
     let bounded = |(_, relation): (IndexVar, &Relation)| match relation {
         Relation::Same { of, bound: Some(_) } => class.has(program, *of).is_some(),
         _ => false,
@@ -102,8 +102,7 @@ fn slicing(kernel: &Kernel, var: IndexVar, axis: &str) -> Result<Slicing, String
             let over: Vec<IndexVar> =
                 read.indices.iter().filter_map(|&index| class.has(program, index)).collect();
             if over.len() > 1 || (read.is_sliced() && !over.is_empty()) {
-                let tensor = &program.tensors[read.tensor].name;
-                return Err(format!("{tensor} has it in several modes, or is sliced itself"));
+                return Err(several_modes(&program.tensors[read.tensor].name));
             }
             vars.extend(over);
         }
@@ -182,6 +181,10 @@ impl Slicing {
     }
 }
 
+fn several_modes(tensor: &str) -> String {
+    format!("{tensor} has it in several modes, or is sliced itself")
+}
+
 /// Variables that are over the same mode of some tensor, one after another.
 struct Class {
     vars: BTreeSet<IndexVar>,
@@ -202,17 +205,29 @@ impl Class {
         class
     }
 
-    /// Adds modes of operands that the notation reads and no kernel does.
-    fn add_unread(&mut self, source: &Program, program: &cin::Program, var: &str) {
+    /// Adds modes of operands that the notation reads and no kernel does; fails where it is over the variable in
+    /// several.
+    fn add_unread(
+        &mut self,
+        source: &Program,
+        program: &cin::Program,
+        var: &str,
+    ) -> Result<(), String> {
         let accesses = source.statements.iter().flat_map(|statement| statement.value.accesses());
         for access in accesses {
-            let mode = access.indices.iter().position(|v| source.vars[*v].name == var);
-            for (id, tensor) in program.tensors.enumerate() {
-                if matches!(tensor.role, Role::Input(of) if of == access.tensor) {
-                    self.modes[id] = self.modes[id].or(mode);
+            let over = access.indices.iter().enumerate();
+            let over = over.filter(|(_, v)| source.vars[**v].name == var).map(|(mode, _)| mode);
+            let of = |role: &Role| matches!(role, Role::Input(of) if *of == access.tensor);
+            let own = program.tensors.enumerate().find(|(_, tensor)| of(&tensor.role));
+            let Some((id, tensor)) = own else { continue };
+            for mode in over {
+                if self.modes[id].is_some_and(|known| known != mode) {
+                    return Err(several_modes(&tensor.name));
                 }
+                self.modes[id] = Some(mode);
             }
         }
+        Ok(())
     }
 
     /// Adds what a use of a tensor adds, if it does.

@@ -231,7 +231,7 @@ impl Distributed {
         self.entries_on(comm.rank())
     }
 
-    /// The same, of the rank that this one is.
+    /// These entries, without a communicator to tell the number of this rank.
     pub(super) fn entries_on(&self, rank: usize) -> Result<Coordinates, Diagnostic> {
         match (&self.part, &self.owners) {
             (Held::Entries(list), _) => Ok(list.clone()),
