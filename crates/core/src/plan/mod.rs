@@ -23,6 +23,7 @@ mod combine;
 pub mod distribution;
 mod if_empty;
 pub(crate) mod known;
+mod lattices;
 mod legality;
 mod output;
 mod output_order;
@@ -38,6 +39,7 @@ mod visits;
 mod window;
 
 pub use combine::Join;
+pub use lattices::lattices;
 pub use legality::{count_searched, unreadable};
 pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
 pub(crate) use output::{distinct, given};

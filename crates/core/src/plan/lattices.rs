@@ -5,28 +5,28 @@
 //!   {A(i,j)}  s += A(i,j) * x(j)
 //! ```
 
-use super::lattice::Lattice;
+use super::{Loop, Plan, plan};
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Stmt, print};
-use crate::format::LevelSpec;
+use crate::iteration::lattice::Lattice;
 use crate::notation::Access;
 use std::fmt::Write;
 use tamis_ir::ids::IndexVar;
 
-/// The lattice of each loop of each kernel.
+/// The lattice of each loop of each kernel, over the operands that drive the loop.
 pub fn lattices(program: &Program) -> String {
     let mut out = String::new();
     for kernel in &program.kernels {
         let facts = Facts { program, compute: kernel.compute };
-        walk(facts, &kernel.body, &mut vec![], &mut out);
+        walk(facts, &plan(program, kernel), &kernel.body, &mut out);
     }
     out
 }
 
-fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String) {
+fn walk(facts: Facts<'_>, plan: &Plan, s: &Stmt, out: &mut String) {
     match s {
         Stmt::Forall { var, body } => {
-            let iterators = iterators(facts.program, body, *var, bound);
+            let iterators = iterators(plan, body, *var);
             let lattice = Lattice::build(facts, body, &iterators);
             let _ = writeln!(out, "{}:", facts.program.vars[*var]);
             for point in &lattice.points {
@@ -41,21 +41,22 @@ fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String)
                     if names.is_empty() { "every coordinate".to_owned() } else { names.join(", ") };
                 let _ = writeln!(out, "  {{{names}}}  {body}");
             }
-            bound.push(*var);
-            walk(facts, body, bound, out);
-            bound.pop();
+            walk(facts, plan, body, out);
         }
-        _ => s.children().into_iter().for_each(|child| walk(facts, child, bound, out)),
+        _ => s.children().into_iter().for_each(|child| walk(facts, plan, child, out)),
     }
 }
 
-/// The operands whose first open level, when the loops outside are behind, is that of `var`.
-fn iterators(program: &Program, body: &Stmt, var: IndexVar, bound: &[IndexVar]) -> Vec<Access> {
+/// The operands in the body of a loop that drive it.
+fn iterators(plan: &Plan, body: &Stmt, var: IndexVar) -> Vec<Access> {
+    let loops = plan.root.as_ref().map(|root| root.loops_over(var)).unwrap_or_default();
+    let drives = |access: &Access| {
+        let driven = |nest: &&Loop| nest.drivers.iter().any(|driver| driver.access == *access);
+        loops.iter().any(driven)
+    };
     let mut found: Vec<Access> = vec![];
     for access in body.reads() {
-        let next = program.levels(access).into_iter().find(|(_, v)| !bound.contains(v));
-        let lists = |(level, v): (LevelSpec, _)| v == var && !level.kind.properties().full;
-        if next.is_some_and(lists) && !found.contains(access) {
+        if drives(access) && !found.contains(access) {
             found.push(access.clone());
         }
     }
