@@ -8,7 +8,7 @@
 //! What the loops cannot do is refused once the plan is known ([`super::refuse_dropped`]).
 
 use super::scheduler::Scheduler;
-use crate::cin::Assembling;
+use crate::cin::{Assembling, Kernel};
 use tamis_ir::diagnostic::Diagnostic;
 
 pub(super) fn assemble(
@@ -22,10 +22,14 @@ pub(super) fn assemble(
         let message = format!("the loops that the schedule is for compute {result}, not {name}");
         return Err(s.refuse(0, message, format!("name {result}")));
     }
-    if s.kernel().assembly.wanted.is_some() {
+    // Where what the loops compute is copied into the result, it is the copy that is meant.
+    let stores = |k: &Kernel| s.program.tensors[k.result].name == name;
+    let kernel = s.program.kernels.iter().rposition(stores).unwrap_or(s.kernel);
+    let wanted = &mut s.program.kernels[kernel].assembly.wanted;
+    if wanted.is_some() {
         let message = format!("an earlier command says how {name} is assembled");
         return Err(s.refuse(0, message, "leave one of the two commands out".to_owned()));
     }
-    s.kernel_mut().assembly.wanted = Some(how);
+    *wanted = Some(how);
     Ok(())
 }
