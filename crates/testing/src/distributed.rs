@@ -199,7 +199,7 @@ fn miscast(forecast: &Forecast, rank: usize, found: &Run<Found>) -> Option<Strin
 /// Whether ranks cannot share what they were asked to, or lay out an operand so.
 fn is_refused(why: &Diagnostic) -> bool {
     why.code == Code::UnsupportedSchedule
-        || ["on ranks are not foretold", "sums depend on the order of their entries"]
+        || ["on ranks are not foretold", "on the order of their entries", "not cut by this mode"]
             .iter()
             .any(|end| why.message.ends_with(end))
 }

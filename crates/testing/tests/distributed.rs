@@ -462,3 +462,43 @@ fn ranks_in_a_grid_have_blocks_of_results() {
     check("T(i,k,l) = A(i,k) * B(k,l) * B(i,l)", &["i", "l"], &by_b, &[]);
     check("T(i,k) = A(i,j) * B(j,k); U(l,k) = D(l,i) * T(i,k)", &["l", "k"], &by_d, &[]);
 }
+
+/// Programs that would see that they run on slices are refused; what no kernel reads is sliced, too.
+#[test]
+fn slices_that_a_program_would_see_are_refused() {
+    let n = 40;
+    let (a, z) = (packed(&banded(n), "csr"), Tensor::dense(&[n], vec![1.0; n as usize]).unwrap());
+    let operands = [("A", &a), ("Z", &z)];
+    let schedule = tamis::schedule::parse("distribute(j, jo, ji, y)").unwrap();
+    let options = Options { schedule, ..Options::default() };
+    let on_slices = |text: &str, operands: &[(&str, &Tensor)]| {
+        let kernel = Kernel::compile(text, operands, &options)?;
+        let expected = kernel.run(operands)?;
+        let found = on_threads(3, |comm| {
+            let parts = operands.iter().map(|(n, t)| Ok((*n, Distributed::split(comm, t)?)));
+            let parts = parts.collect::<Result<Vec<(&str, Distributed)>, Diagnostic>>()?;
+            let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
+            gathered(comm, &kernel.run_distributed(comm, &parts)?)
+        });
+        for results in found {
+            assert_eq!(results?[0].1, expected[0].1, "{text}");
+        }
+        Ok::<(), Diagnostic>(())
+    };
+    for text in [
+        "C(i,j) = A(i,j) + 0 * Z(j)",
+        "C(i,j) = A(i,j); E(p,q) = C(p,q) + 0 * Z(q)",
+        "C(i,j) = A(i,j) * Z(i)",
+    ] {
+        on_slices(text, &operands).unwrap();
+    }
+    for (text, why) in [
+        ("C(i,j) = A(i,j) + 0 * Z(j) * Z(i)", "Z is read as a whole, too"),
+        ("C(i,j) = A(i,j); E(p,q) = C(p,q) * Z(q) * q", "it uses q as a value"),
+        ("C(i,j) = A(i,j) * Z(j) * A(j,i)", "A has it in several modes"),
+        ("Y(j) = A(i,j) * Z(i)", "are added up in Y"),
+    ] {
+        let told = on_slices(text, &operands).unwrap_err();
+        assert!(told.message.contains(why), "{text}: {}", told.message);
+    }
+}

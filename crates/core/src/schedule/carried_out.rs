@@ -65,7 +65,8 @@ impl Wanted {
             Wanted::OnRanks => (
                 format!("ranks cannot share the loop over {name}: {why}"),
                 "name the outermost loop, over coordinates of the result or over positions of an operand \
-                 that is stored in order, or leave distribute out: ranks then share what they can",
+                 that is stored in order, or another loop over a mode of the result, or leave distribute out: \
+                 ranks then share what they can",
             ),
             Wanted::Gallop => (
                 format!("nothing is searched in the loop over {name}: {why}"),

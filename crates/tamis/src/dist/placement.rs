@@ -249,8 +249,14 @@ impl Cut {
         if !may_split(format) {
             return Err(refused());
         }
+        let other_mode = || {
+            let message = format!("tensors stored as {format} are not cut by this mode");
+            Diagnostic::new(Code::FormatProperty, message).help(
+                "name the mode that the first level stores, or choose another format, such as csr",
+            )
+        };
         let (mode, block) = match self {
-            Cut::Mode(mode) => (mode, block_of(storage, mode).ok_or_else(refused)?),
+            Cut::Mode(mode) => (mode, block_of(storage, mode).ok_or_else(other_mode)?),
             _ => cut_mode(format),
         };
         let starts = match self != Cut::Nonzeros || is_rows(format) {

@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tamis_core::cin::{self, Relation, Role};
 use tamis_core::notation::{Access, Program};
 use tamis_core::plan::distribution::{Asked, origin};
-use tamis_core::plan::plan;
+use tamis_core::plan::{Join, plan};
+use tamis_ir::algebra::ReduceOp;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 
@@ -81,11 +82,11 @@ pub(super) fn named_axes(kernel: &Kernel) -> BTreeSet<&str> {
 fn slicing(kernel: &Kernel, var: IndexVar, axis: &str) -> Result<Slicing, String> {
     let program = &kernel.compiled().program;
     let name = program.vars[var].clone();
-    if let Some(why) = sees(kernel, &name) {
+    let mut class = Class::of(program, var);
+    class.add_unread(kernel.program(), program)?;
+    if let Some(why) = class.names(program).into_iter().find_map(|name| sees(kernel, name)) {
         return Err(why);
     }
-    let mut class = Class::of(program, var);
-    class.add_unread(kernel.program(), program, &name)?;
     let bounded = |(_, relation): (IndexVar, &Relation)| match relation {
         Relation::Same { of, bound: Some(_) } => class.has(program, *of).is_some(),
         _ => false,
@@ -93,26 +94,8 @@ fn slicing(kernel: &Kernel, var: IndexVar, axis: &str) -> Result<Slicing, String
     if program.derived.relations().any(bounded) {
         return Err("a bound is for all of it".to_owned());
     }
+    program.kernels.iter().try_for_each(|own| class.check(program, own))?;
     let (mut block, mut modes) = (1, BTreeMap::new());
-    for own in &program.kernels {
-        let accesses = own.body.reads().into_iter().filter(|read| !program.is_local(read.tensor));
-        let target = &program.tensors[own.result].modes;
-        let mut vars: BTreeSet<IndexVar> = BTreeSet::new();
-        for read in accesses {
-            let over: Vec<IndexVar> =
-                read.indices.iter().filter_map(|&index| class.has(program, index)).collect();
-            if over.len() > 1 || (read.is_sliced() && !over.is_empty()) {
-                return Err(several_modes(&program.tensors[read.tensor].name));
-            }
-            vars.extend(over);
-        }
-        let told: Vec<IndexVar> =
-            target.iter().filter_map(|&index| class.has(program, index)).collect();
-        if told.len() > 1 || vars.iter().any(|own| told != [*own]) {
-            let result = &program.tensors[own.result].name;
-            return Err(format!("{result} sums over it, or has it in several modes"));
-        }
-    }
     for (id, tensor) in program.tensors.enumerate().filter(|(id, _)| !program.is_local(*id)) {
         let mode = class.modes[id];
         if let Some(mode) = mode {
@@ -181,8 +164,25 @@ impl Slicing {
     }
 }
 
-fn several_modes(tensor: &str) -> String {
-    format!("{tensor} has it in several modes, or is sliced itself")
+/// Why a tensor is not sliced that is read with these indices.
+fn check_read(name: &str, over: usize, is_sliced: bool) -> Result<(), String> {
+    match over {
+        0 => Ok(()),
+        1 if is_sliced => Err(format!("{name} is read in slices there")),
+        1 => Ok(()),
+        _ => Err(format!("{name} has it in several modes")),
+    }
+}
+
+/// Whether the parts of a kernel's outermost loop add up numbers whose sums depend on where parts begin: slices are less
+/// work, of which one process makes other parts.
+fn adds_parts(program: &cin::Program, kernel: &cin::Kernel) -> bool {
+    let op = match plan(program, kernel).parts.map(|partition| partition.join) {
+        Ok(Join::Combine(op) | Join::Overlap { op, .. } | Join::Pack { op: Some(op), .. }) => op,
+        _ => return false,
+    };
+    let is_exact = matches!(op, ReduceOp::Min | ReduceOp::Max | ReduceOp::Or | ReduceOp::And);
+    !is_exact && kernel.compute.integers().is_none()
 }
 
 /// Variables that are over the same mode of some tensor, one after another.
@@ -205,29 +205,61 @@ impl Class {
         class
     }
 
-    /// Adds modes of operands that the notation reads and no kernel does; fails where it is over the variable in
-    /// several.
-    fn add_unread(
-        &mut self,
-        source: &Program,
-        program: &cin::Program,
-        var: &str,
-    ) -> Result<(), String> {
-        let accesses = source.statements.iter().flat_map(|statement| statement.value.accesses());
-        for access in accesses {
-            let over = access.indices.iter().enumerate();
-            let over = over.filter(|(_, v)| source.vars[**v].name == var).map(|(mode, _)| mode);
-            let of = |role: &Role| matches!(role, Role::Input(of) if *of == access.tensor);
-            let own = program.tensors.enumerate().find(|(_, tensor)| of(&tensor.role));
-            let Some((id, tensor)) = own else { continue };
-            for mode in over {
-                if self.modes[id].is_some_and(|known| known != mode) {
-                    return Err(several_modes(&tensor.name));
-                }
-                self.modes[id] = Some(mode);
+    /// Adds modes of operands that the notation reads and no kernel does.
+    fn add_unread(&mut self, source: &Program, program: &cin::Program) -> Result<(), String> {
+        let names = self.names(program);
+        let over = |v: &IndexVar| names.contains(source.vars[*v].name.as_str());
+        let reads = source.statements.iter().flat_map(|statement| statement.value.accesses());
+        let reads: Vec<(TensorId, &Access)> = reads
+            .filter_map(|read| {
+                let of = |role: &Role| matches!(role, Role::Input(of) if *of == read.tensor);
+                let own = program.tensors.enumerate().find(|(_, tensor)| of(&tensor.role));
+                own.map(|(id, _)| (id, read))
+            })
+            .collect();
+        for (id, read) in &reads {
+            self.modes[*id] = self.modes[*id].or(read.indices.iter().position(over));
+        }
+        for (id, read) in reads {
+            let Some(mode) = self.modes[id] else { continue };
+            let others = read.indices.iter().enumerate().filter(|(m, v)| over(v) || *m == mode);
+            let name = &program.tensors[id].name;
+            check_read(name, others.count(), read.is_sliced())?;
+            if !over(&read.indices[mode]) {
+                return Err(format!("{name} is read as a whole, too"));
             }
         }
         Ok(())
+    }
+
+    /// What these are called.
+    fn names<'p>(&self, program: &'p cin::Program) -> BTreeSet<&'p str> {
+        self.vars.iter().map(|v| program.vars[*v].as_str()).collect()
+    }
+
+    /// Requires that a kernel computes each coordinate by itself.
+    fn check(&self, program: &cin::Program, kernel: &cin::Kernel) -> Result<(), String> {
+        let of = |indices: &[IndexVar]| -> Vec<IndexVar> {
+            indices.iter().filter_map(|&index| self.has(program, index)).collect()
+        };
+        let mut vars: BTreeSet<IndexVar> = BTreeSet::new();
+        for read in kernel.body.reads().into_iter().filter(|read| !program.is_local(read.tensor)) {
+            let over = of(&read.indices);
+            check_read(&program.tensors[read.tensor].name, over.len(), read.is_sliced())?;
+            vars.extend(over);
+        }
+        let result = &program.tensors[kernel.result];
+        let told = of(&result.modes);
+        if told.len() > 1 || vars.iter().any(|own| told != [*own]) {
+            return Err(format!("{} sums over it, or has it in several modes", result.name));
+        }
+        match !told.is_empty() && adds_parts(program, kernel) {
+            true => Err(format!(
+                "parts of the loop that is cut are added up in {}, in an order that depends on the whole",
+                result.name
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Adds what a use of a tensor adds, if it does.

@@ -246,7 +246,8 @@ pub(super) fn sees(kernel: &Kernel, var: &str) -> Option<String> {
             return Some(format!("its result has {var} in more than one mode"));
         }
         if statement.accumulate.is_some() || statement.result.is_sliced() {
-            return Some("it adds to what its result had before, or writes a slice".to_owned());
+            let why = "a statement changes what its result had before, or writes a slice";
+            return Some(why.to_owned());
         }
         let mut seen = false;
         statement.value.walk(&mut |e| match e {
