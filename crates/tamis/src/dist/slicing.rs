@@ -53,7 +53,19 @@ pub(super) fn slicings(kernel: &Kernel, grid: &Grid) -> Result<Vec<Slicing>, Dia
                 Diagnostic::new(Code::UnsupportedSchedule, message)
                     .help("leave out distribute for this loop: ranks then share what they can")
             })?;
-            found.push(slicing);
+            // A statement may have become several kernels, which share the loop alike.
+            match found.iter().find(|other| other.axis == slicing.axis) {
+                None => found.push(slicing),
+                Some(other) if *other == slicing => {}
+                Some(other) => {
+                    let message = format!(
+                        "ranks share loops over {} and {} along one axis",
+                        other.var, slicing.var
+                    );
+                    return Err(Diagnostic::new(Code::UnsupportedSchedule, message)
+                        .help("distribute one of them"));
+                }
+            }
         }
     }
     let axes: BTreeSet<&str> = (0..grid.dimensions()).map(|axis| grid.name(axis)).collect();
