@@ -64,7 +64,7 @@ pub(super) struct Resolver<'t> {
     pub(super) vars: HashMap<&'t str, IndexVar>,
     /// The names that are index variables in this statement.
     pub(super) indices: HashSet<&'t str>,
-    /// Those that are a whole mode's index on the side of this statement where the resolver is.
+    /// Those that are the index of a whole mode, on the left or the right side, whichever is being resolved.
     pub(super) whole: HashSet<&'t str>,
     /// The variables bound where the resolver is: by the left side and by reductions around.
     pub(super) bound: Vec<IndexVar>,
