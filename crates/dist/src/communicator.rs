@@ -38,8 +38,8 @@ pub trait Communicator: Send + Sync {
     /// The diagnostic by which the phase failed, the same on all ranks.
     fn settle(&self, failure: Option<Diagnostic>) -> Result<(), Diagnostic>;
 
-    /// Does work in groups, each of which takes steps of its own: ranks that give the same number are a group, in the
-    /// order that they have here. [`grouped`] is the way to call it.
+    /// Does work in groups, each of which takes steps of its own. Ranks that give the same number are a group, and keep
+    /// their order. [`grouped`] is the way to call it.
     ///
     /// # Errors
     ///
@@ -108,8 +108,8 @@ pub fn phase<T>(
     settled(comm, work())
 }
 
-/// Does work in groups of ranks: those that give the same number are a group, in the order that they have here. An
-/// error of one group is the same error of all.
+/// Does work in groups of ranks. Ranks that give the same number are a group, and keep their order. An error in one group
+/// is an error of all ranks.
 ///
 /// # Errors
 ///

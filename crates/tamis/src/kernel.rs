@@ -141,6 +141,9 @@ pub struct Kernel {
     /// What ranks asked each other for in the last run.
     #[cfg(feature = "dist")]
     requests: crate::dist::Requests,
+    /// The variables of which ranks have slices.
+    #[cfg(feature = "dist")]
+    slicings: OnceLock<Result<Vec<crate::dist::Slicing>, Diagnostic>>,
 }
 
 impl fmt::Debug for Kernel {
@@ -248,6 +251,8 @@ impl Kernel {
             stages: clock.done(),
             #[cfg(feature = "dist")]
             requests: crate::dist::Requests::default(),
+            #[cfg(feature = "dist")]
+            slicings: OnceLock::new(),
         })
     }
 
@@ -341,6 +346,18 @@ impl Kernel {
     #[cfg(feature = "dist")]
     pub(crate) fn requests(&self) -> &crate::dist::Requests {
         &self.requests
+    }
+
+    /// The variables of which ranks have slices, found once.
+    #[cfg(feature = "dist")]
+    pub(crate) fn slicings(
+        &self,
+        find: fn(&Kernel) -> Result<Vec<crate::dist::Slicing>, Diagnostic>,
+    ) -> Result<&[crate::dist::Slicing], Diagnostic> {
+        match self.slicings.get_or_init(|| find(self)) {
+            Ok(found) => Ok(found),
+            Err(why) => Err(why.clone()),
+        }
     }
 
     pub(crate) fn fused(&self) -> &CompiledKind {

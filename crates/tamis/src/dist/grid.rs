@@ -12,7 +12,7 @@ use tamis_core::schedule::{Command, Schedule};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::TensorId;
 
-/// Ranks in a grid of one or more dimensions: those that follow each other differ along the last axis.
+/// Ranks in a grid of one or more dimensions. They are numbered by rows: the last axis changes fastest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grid {
     axes: Vec<(String, usize)>,
@@ -185,13 +185,13 @@ impl Grid {
         rank / after % self.size(axis)
     }
 
-    /// The number of a rank among those that are where it is along an axis.
+    /// The number of a rank within its group: the ranks at the same position along an axis.
     pub(super) fn within(&self, rank: usize, axis: usize) -> usize {
         let others = (0..self.axes.len()).filter(|&other| other != axis);
         others.fold(0, |number, other| number * self.size(other) + self.place(rank, other))
     }
 
-    /// The grid of those that are at one position along an axis.
+    /// The grid of such a group: the other axes.
     pub(super) fn without(&self, axis: usize) -> Grid {
         let mut axes = self.axes.clone();
         axes.remove(axis);

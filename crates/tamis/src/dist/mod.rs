@@ -39,6 +39,7 @@ pub(crate) use fetch::Requests;
 pub use forecast::{Forecast, Network, Run, Sent, Share};
 pub use grid::{Grid, placements};
 pub use placement::{Placement, Placements, format_of};
+pub(crate) use slicing::Slicing;
 pub use tamis_dist::{
     Communicator, Counted, Counts, GroupWork, Mpi, agree, grouped, on_threads, phase, same,
 };

@@ -135,7 +135,7 @@ impl Kernel {
                 // Slices may fit where the whole does not.
                 self.bound(operands, &mut Values::new())?;
             }
-            self.on_slices((comm, 0), (grid, &slicings), self.sizes(), operands)
+            self.on_slices((comm, 0), (grid, slicings), self.sizes(), operands)
         })
     }
 
@@ -150,8 +150,8 @@ impl Kernel {
     ) -> Result<Results<Distributed>, Diagnostic> {
         let Some((slicing, others)) = slicings.split_first() else {
             let lined = operands.iter().map(|(name, operand)| Ok((*name, operand.lined(comm)?)));
-            let lined = lined.collect::<Result<Vec<(&str, Distributed)>, Diagnostic>>()?;
-            let lined: Vec<(&str, &Distributed)> = lined.iter().map(|(n, t)| (*n, t)).collect();
+            let lined = lined.collect::<Result<Vec<(&str, Cow<'_, Distributed>)>, Diagnostic>>()?;
+            let lined: Vec<(&str, &Distributed)> = lined.iter().map(|(n, t)| (*n, &**t)).collect();
             return self.in_phase((comm, group), sizes, &lined);
         };
         // Any one name stands for the only axis.
@@ -171,8 +171,8 @@ impl Kernel {
         let sizes = slicing.sizes_of_slice(self, sizes, slice.end - slice.start);
         let results = grouped(comm, place as u64, |own| {
             let parts = slices.iter().map(|(name, slice)| Ok((*name, slice.part(own)?)));
-            let parts = parts.collect::<Result<Vec<(&str, Distributed)>, Diagnostic>>()?;
-            let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
+            let parts = parts.collect::<Result<Vec<(&str, Cow<'_, Distributed>)>, Diagnostic>>()?;
+            let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, &**t)).collect();
             self.on_slices((own, group), (&grid.without(axis), others), &sizes, &parts)
         })?;
         let whole = results.into_iter().map(|(name, part)| {

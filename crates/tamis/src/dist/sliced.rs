@@ -7,11 +7,12 @@
 //!
 //! A slice is a tensor of its own, and is cut over its group as tensors are over all ranks.
 
+use super::fetch;
 use super::grid::Grid;
 use super::tasks::piece;
 use super::tensor::{Distributed, Held, Owners, own};
-use super::wire::{self, Reader, put};
-use super::{fetch, wire::take_entries};
+use super::wire::{self, Reader, put, take_entries};
+use std::borrow::Cow;
 use std::ops::Range;
 use tamis_core::format::{LevelMap, Storage};
 use tamis_core::level::{BITMAP, COMPRESSED, DENSE, SINGLETON};
@@ -68,12 +69,17 @@ impl Slices {
 
 impl Slice<'_> {
     /// This rank's part of the slice.
-    pub(super) fn part(&self, group: &dyn Communicator) -> Result<Distributed, Diagnostic> {
-        match self {
-            Slice::Part(part) => Ok((*part).clone()),
-            Slice::Whole(tensor) => Distributed::split(group, tensor),
-            Slice::Entries(list, storage) => fetch::redistributed(group, list, storage),
-        }
+    pub(super) fn part(
+        &self,
+        group: &dyn Communicator,
+    ) -> Result<Cow<'_, Distributed>, Diagnostic> {
+        Ok(match self {
+            Slice::Part(part) => Cow::Borrowed(part),
+            Slice::Whole(tensor) => Cow::Owned(Distributed::split(group, tensor)?),
+            Slice::Entries(list, storage) => {
+                Cow::Owned(fetch::redistributed(group, list, storage)?)
+            }
+        })
     }
 }
 
@@ -153,11 +159,16 @@ impl Distributed {
     }
 
     /// The tensor cut over all ranks along one axis.
-    pub(super) fn lined(&self, comm: &dyn Communicator) -> Result<Distributed, Diagnostic> {
-        match &self.part {
-            Held::Slice(_) => fetch::redistributed(comm, &self.entries(comm)?, &self.storage),
-            _ => Ok(self.clone()),
-        }
+    pub(super) fn lined(
+        &self,
+        comm: &dyn Communicator,
+    ) -> Result<Cow<'_, Distributed>, Diagnostic> {
+        Ok(match &self.part {
+            Held::Slice(_) => {
+                Cow::Owned(fetch::redistributed(comm, &self.entries(comm)?, &self.storage)?)
+            }
+            _ => Cow::Borrowed(self),
+        })
     }
 
     /// The entries of a part of a slice, with their coordinates in the whole; those of one group where each has all.

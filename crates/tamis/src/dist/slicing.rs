@@ -24,7 +24,7 @@ use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 
 /// A variable of which each group along an axis has a slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Slicing {
+pub(crate) struct Slicing {
     pub(super) var: String,
     pub(super) axis: String,
     /// Slices begin at multiples of this.
@@ -33,13 +33,31 @@ pub(super) struct Slicing {
     pub(super) modes: BTreeMap<String, Option<usize>>,
 }
 
-/// The loops of a kernel that ranks share beside those that are cut.
+/// The variables of which ranks have slices, by the schedule of a kernel.
 ///
 /// # Errors
-/// When they see that they have a slice, or nothing is shared along an axis of the grid.
-pub(super) fn slicings(kernel: &Kernel, grid: &Grid) -> Result<Vec<Slicing>, Diagnostic> {
-    let program = &kernel.compiled().program;
+/// When a program would see that it runs on slices, or the axes of the grid are not those that the schedule names.
+pub(super) fn slicings<'k>(kernel: &'k Kernel, grid: &Grid) -> Result<&'k [Slicing], Diagnostic> {
+    let found = kernel.slicings(of_schedule)?;
     let named = named_axes(kernel);
+    let axes: BTreeSet<&str> = (0..grid.dimensions()).map(|axis| grid.name(axis)).collect();
+    // Any one name stands for the one axis.
+    if named.is_empty() || named == axes || (axes.len(), named.len()) == (1, 1) {
+        return Ok(found);
+    }
+    let message = match axes.difference(&named).next() {
+        Some(axis) if named.len() < axes.len() => {
+            format!("the schedule shares no loop along {axis}")
+        }
+        _ => "the schedule shares loops along other axes".to_owned(),
+    };
+    let message = format!("a grid {grid}: {message}");
+    let help = "distribute a loop along each axis of the grid, and along no others";
+    Err(Diagnostic::new(Code::InvalidOption, message).help(help))
+}
+
+fn of_schedule(kernel: &Kernel) -> Result<Vec<Slicing>, Diagnostic> {
+    let program = &kernel.compiled().program;
     let mut found: Vec<Slicing> = vec![];
     for own in program.kernels.iter().filter(|own| !own.cut.ranks.is_empty()) {
         // Which loop is cut does not depend on whether this process cuts it.
@@ -68,20 +86,7 @@ pub(super) fn slicings(kernel: &Kernel, grid: &Grid) -> Result<Vec<Slicing>, Dia
             }
         }
     }
-    let axes: BTreeSet<&str> = (0..grid.dimensions()).map(|axis| grid.name(axis)).collect();
-    // Any one name stands for the one axis.
-    if named.is_empty() || named == axes || (axes.len(), named.len()) == (1, 1) {
-        return Ok(found);
-    }
-    let message = match axes.difference(&named).next() {
-        Some(axis) if named.len() < axes.len() => {
-            format!("the schedule shares no loop along {axis}")
-        }
-        _ => "the schedule shares loops along other axes".to_owned(),
-    };
-    let message = format!("a grid {grid}: {message}");
-    let help = "distribute a loop along each axis of the grid, and along no others";
-    Err(Diagnostic::new(Code::InvalidOption, message).help(help))
+    Ok(found)
 }
 
 /// The axes along which a schedule has ranks share loops.
