@@ -265,7 +265,7 @@ fn over(
     let trips = cx.trips_over(&inner);
     let pays = || match before[..] {
         [] => false,
-        [only] if !long => pays_alone(cx, (only, &after), &kept),
+        [only] if !long => pays_once(cx, (only, &after), &kept),
         _ => listed || long || pays_dense(cx, (&before, &after), (&within, &kept)),
     };
     let worth = fewer && !is_sampled && pays();
@@ -295,7 +295,7 @@ fn pays_dense(
 }
 
 /// Whether the sums of one factor are better computed once than wherever another, sparse one needs them.
-fn pays_alone(cx: &Context<'_>, (factor, after): (&Access, &[&Access]), kept: &[IndexVar]) -> bool {
+fn pays_once(cx: &Context<'_>, (factor, after): (&Access, &[&Access]), kept: &[IndexVar]) -> bool {
     let entries = |a: &Access| match cx.is_full(a) {
         true => Some(cx.trips_over(&a.indices)),
         false => cx.known_entries(a).map(|n| n as f64),
