@@ -252,7 +252,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             format!("reorder({})", names.join(", "))
         }
         4 => fused(random, program, (&var, &next?), n)?,
-        5 if !operands.is_empty() => format!("pos({var}, p{n}, {})", random.pick(&operands)),
+        5 if !operands.is_empty() => positions(random, (&var, next.as_deref()), n, &operands)?,
         6 if !operands.is_empty() => {
             let operand = random.pick(&operands);
             format!("fuse({var}, {}, f{n}); pos(f{n}, p{n}, {operand})", next?)
@@ -275,6 +275,23 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
         }
         10 => format!("mergeby({var}, {})", random.pick(&["gallop", "gallop", "two_finger"])),
         _ => precompute(random, program, (&var, next.as_deref()), n)?,
+    })
+}
+
+/// A loop over positions of an operand: all of them, or those in a tile of coordinates.
+fn positions(
+    random: &mut Random,
+    (var, next): (&str, Option<&str>),
+    n: usize,
+    operands: &[String],
+) -> Option<String> {
+    let operand = random.pick(operands);
+    let (command, into) = (random.pick(&["split", "divide"]), 1 + random.below(5));
+    let tile = format!("{command}({var}, {var}o{n}, {var}i{n}, {into})");
+    Some(match random.below(4) {
+        0 => format!("{tile}; pos({var}i{n}, p{n}, {operand})"),
+        1 => format!("{tile}; fuse({var}i{n}, {}, f{n}); pos(f{n}, p{n}, {operand})", next?),
+        _ => format!("pos({var}, p{n}, {operand})"),
     })
 }
 

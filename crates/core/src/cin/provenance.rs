@@ -4,7 +4,7 @@
 //! split(i, i0, i1, 32)       i = i0 * 32 + i1            (as if stored by blocks: see Derived)
 //! divide(i, i0, i1, 4)       i = i0 * width + i1         width = ceil(size of i / 4)
 //! fuse(i, j, f)              i = f / size of j           j = f mod size of j
-//! pos(j, p, A)               j = coordinate of A at p    p counts from the first position
+//! pos(j, p, A)               j = coordinate of A at p    p counts from the first position, in the tile if j is in one
 //! bound(i, ib, 32, ..)       i = ib
 //! ```
 //!
@@ -48,8 +48,10 @@ pub enum Relation {
     Position {
         /// The variables of the levels that are recovered, outermost first.
         of: Vec<IndexVar>,
-        /// The variables of the levels above these.
+        /// The variables that have to be known: those of the levels above these, and tiles.
         above: Vec<IndexVar>,
+        /// The offset in the tile of the first variable whose positions these are, if not of all its coordinates.
+        within: Option<IndexVar>,
         /// The operand.
         access: Access,
         /// The level of the last of the variables.
@@ -190,6 +192,21 @@ impl Derived {
             (None, Some(LevelMap::Div(i, size))) => self.var(LevelMap::Mod(i, size)),
             _ => None,
         }
+    }
+
+    /// The tiles that have to be known so that a variable counts coordinates of another, or of one under another
+    /// name, in steps of one; `None` if it does not.
+    pub fn tiles_of(&self, var: IndexVar, of: IndexVar) -> Option<Vec<IndexVar>> {
+        if var == of {
+            return Some(vec![]);
+        }
+        let (next, tile) = match (self.relation(var), self.map(var)) {
+            (Some(&Relation::Same { of, .. }), _) => (of, None),
+            (Some(&Relation::Place { of, part }), _) => (of, Some(part)),
+            (None, Some(LevelMap::Mod(of, _))) => (of, Some(self.other_half(var)?)),
+            _ => return None,
+        };
+        Some(tile.into_iter().chain(self.tiles_of(next, of)?).collect())
     }
 
     /// The variables that a variable was fused from, or itself.

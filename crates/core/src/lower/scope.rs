@@ -18,6 +18,8 @@ pub(super) struct Scope {
     pub(super) result: Reached,
     /// The position at the last of an operand's levels that the result has.
     pub(super) like: Option<ir::Expr>,
+    /// Between which positions those lie that a variable counts in a tile of coordinates.
+    pub(super) tiles: BTreeMap<IndexVar, (Var, Var)>,
     /// The loops around.
     pub(super) loops: Vec<IndexVar>,
     /// Those of them that may visit a coordinate again: over entries of an operand that repeats

@@ -128,7 +128,7 @@ pub(crate) fn next_position(
     levels_behind: &dyn Fn(&Access) -> usize,
 ) -> Option<IndexVar> {
     derived.relations().find_map(|(var, relation)| {
-        let Relation::Position { of, access, above, level } = relation else { return None };
+        let Relation::Position { of, access, above, level, .. } = relation else { return None };
         let open = is_bound(var) && of.iter().any(|v| !is_bound(*v));
         let known = above.iter().all(|v| is_bound(*v));
         (open && known && levels_behind(access) == level + 1 - of.len()).then_some(var)

@@ -254,15 +254,15 @@ impl Planner<'_> {
 
     /// The variable whose coordinates ascend with the positions that another counts.
     fn told_by_position(self, var: IndexVar) -> Option<IndexVar> {
-        let Some(Relation::Position { of, access, level, .. }) = self.program.derived.relation(var)
-        else {
+        let relation = self.program.derived.relation(var);
+        let Some(Relation::Position { of, within, access, level, .. }) = relation else {
             return None;
         };
         let p = self.program.storage(access.tensor).format.levels()[*level].kind.properties();
         let ascends =
             p.ordered && p.unique && self.program.walk(access, *level) == WalkOrder::AsStored;
         let [of] = of[..] else { return None };
-        ascends.then_some(of)
+        ascends.then_some(within.unwrap_or(of))
     }
 
     /// Whether a loop over a variable may visit its coordinates in another order than ascending, or again.

@@ -26,36 +26,55 @@ pub(super) fn pos(
 ) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
     s.check_untagged(0, var)?;
-    let of = s.program.derived.unfused(var);
-    let (access, first) = operand(s, name, &of, tensor)?;
+    let counted = s.program.derived.unfused(var);
+    let (access, first) = operand(s, name, &counted, tensor)?;
     let vars = s.program.level_vars(access.tensor, &access.indices);
-    let last = first + of.len() - 1;
+    let last = first + counted.len() - 1;
     check_levels(s, &access, first, last)?;
-    let above = vars[..first].to_vec();
-    let derived = &s.program.derived;
-    let known = |outer: &Vec<IndexVar>| above.iter().all(|v| derived.follows(*v, outer));
-    if !around(&s.kernel().body, var).iter().all(known) {
-        let above: Vec<&str> = above.iter().map(|&v| s.name(v)).collect();
-        let (above, tensor) = (above.join(", "), tensor.to_owned());
-        let message =
-            format!("pos needs the levels of {tensor} above {name} known outside; {above} is not");
-        let help = format!("reorder({above}, {name}) first, or fuse {above} and {name}");
-        return Err(s.refuse(0, message, help));
+    let tiles = s.program.derived.tiles_of(counted[0], vars[first]).unwrap_or_default();
+    let within = (!tiles.is_empty()).then_some(counted[0]);
+    if within.is_some() {
+        check_tiled(s, &access, first)?;
     }
+    check_known(s, (name, var), &vars[..first], &format!("the levels of {tensor} above {name}"))?;
+    check_known(s, (name, var), &tiles, &format!("the tile that {name} is in"))?;
+    let above = [&vars[..first], &tiles].concat();
     check_decides(s, name, var, &access)?;
-    if of != [var] {
+    if counted.len() > 1 {
         check_no_index(s, name, var, "pos")?;
     }
     let p = s.fresh(1, position)?;
     let format = &s.program.storage(access.tensor).format;
     let relation = match first == last && format.levels()[last].kind.properties().full {
         true => Relation::Same { of: var, bound: None },
-        false => Relation::Position { of, above, access, level: last },
+        false => {
+            let of = vars[first..=last].to_vec();
+            Relation::Position { of, above, within, access, level: last }
+        }
     };
     s.program.derived.relate(p, relation);
     s.move_tag(p, var);
     s.rewrite(|body| replaced(body, var, &|body| Stmt::forall(&[p], body)));
     Ok(())
+}
+
+/// The loop has to be inside of those that give these variables.
+fn check_known(
+    s: &Scheduler<'_>,
+    (name, var): (&str, IndexVar),
+    needed: &[IndexVar],
+    what: &str,
+) -> Result<(), Diagnostic> {
+    let derived = &s.program.derived;
+    let known = |outer: &Vec<IndexVar>| needed.iter().all(|v| derived.follows(*v, outer));
+    if around(&s.kernel().body, var).iter().all(known) {
+        return Ok(());
+    }
+    let needed: Vec<&str> = needed.iter().map(|&v| s.name(v)).collect();
+    let needed = needed.join(", ");
+    let message = format!("pos needs {what} known outside; {needed} is not");
+    let help = format!("reorder({needed}, {name}) first, or fuse {needed} and {name}");
+    Err(s.refuse(0, message, help))
 }
 
 /// Positions are those of the operand as the kernel reads it: a command may have given the
@@ -90,7 +109,8 @@ pub(super) fn follow_operands(s: &mut Scheduler<'_>) {
     }
 }
 
-/// The use of the tensor whose levels, from one on, are over these variables.
+/// The use of the tensor whose levels, from one on, are over these variables, of which the first may count offsets in
+/// tiles of the level's coordinates.
 fn operand(
     s: &Scheduler<'_>,
     name: &str,
@@ -115,7 +135,13 @@ fn operand(
     for access in uses {
         let vars = s.program.level_vars(access.tensor, &access.indices);
         stored = vars.iter().map(|&v| s.name(v)).collect();
-        if let Some(first) = (0..vars.len()).find(|&k| vars[k..].starts_with(of)) {
+        let derived = &s.program.derived;
+        let tiled = |k: &usize| {
+            let of_level = of.first().and_then(|&v| derived.tiles_of(v, vars[*k]));
+            of_level.is_some() && vars[k + 1..].starts_with(&of[1..])
+        };
+        let whole = (0..vars.len()).find(|&k| vars[k..].starts_with(of));
+        if let Some(first) = whole.or_else(|| (0..vars.len()).find(tiled)) {
             return Ok((access.clone(), first));
         }
     }
@@ -165,6 +191,32 @@ fn check_levels(
     Ok(())
 }
 
+/// The positions of a tile lie one behind the other if those of all coordinates do.
+fn check_tiled(s: &Scheduler<'_>, access: &Access, first: usize) -> Result<(), Diagnostic> {
+    let levels = s.program.storage(access.tensor).format.levels();
+    let parent = first.checked_sub(1).map(|above| levels[above].kind.properties());
+    let several = parent.is_some_and(|p| !p.unique) && !levels[first].kind.properties().branchless;
+    if !several && s.program.slicing(access, first).is_none() {
+        return Ok(());
+    }
+    let name = &s.program.tensors[access.tensor].name;
+    let (message, help) = match several {
+        true => (
+            format!(
+                "level {first} of {name} repeats coordinates, so that a tile has several stretches of positions"
+            ),
+            format!("store {name} as levels with coordinates that are unique, such as csr"),
+        ),
+        false => (
+            format!("pos counts positions in tiles of whole levels, and {name} is sliced"),
+            format!(
+                "compute the slice of {name} by a statement of its own first, or leave split out"
+            ),
+        ),
+    };
+    Err(s.refuse(2, message, help))
+}
+
 /// A variable that does not follow from what comes instead of it may index nothing.
 fn check_no_index(
     s: &Scheduler<'_>,
@@ -212,10 +264,14 @@ pub(super) fn coord(s: &mut Scheduler<'_>, name: &str, coordinate: &str) -> Resu
     let p = s.loop_var(0, name)?;
     s.check_untagged(0, p)?;
     let of = match s.program.derived.relation(p) {
-        Some(Relation::Position { of, .. }) => match of[..] {
-            [of] => Some(of),
-            _ => s.program.derived.fused(of),
-        },
+        Some(Relation::Position { of, within, .. }) => {
+            let whole = usize::from(within.is_some());
+            let from: Vec<IndexVar> = within.iter().chain(&of[whole..]).copied().collect();
+            match from[..] {
+                [of] => Some(of),
+                _ => s.program.derived.fused(&from),
+            }
+        }
         Some(&Relation::Same { of, .. }) => Some(of),
         _ => None,
     };

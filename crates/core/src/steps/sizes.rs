@@ -35,10 +35,15 @@ impl Known<'_> {
             Some(&Relation::Fused { outer, inner }) => {
                 return self.coordinates(outer) * self.coordinates(inner);
             }
-            Some(Relation::Position { access, level, of, .. }) => {
+            Some(Relation::Position { access, level, of, within, .. }) => {
                 let above = level + 1 - of.len();
-                return self.positions(access.tensor, level + 1)
+                let all = self.positions(access.tensor, level + 1)
                     / self.positions(access.tensor, above).max(1.0);
+                let share = |tile: &IndexVar| {
+                    self.coordinates(*tile)
+                        / of.first().map_or(1.0, |v| self.coordinates(*v)).max(1.0)
+                };
+                return all * within.as_ref().map_or(1.0, share);
             }
             None => {}
         }

@@ -223,7 +223,9 @@ impl CinParser {
                 line.expect(",")?;
                 let access = self.access(line)?;
                 line.expect(",")?;
-                Relation::Position { of, above, access, level: line.integer()? as usize }
+                let level = line.integer()? as usize;
+                let within = line.eat(",").then(|| self.var(line)).transpose()?;
+                Relation::Position { of, above, within, access, level }
             }
             "same" => {
                 let of = self.var(line)?;

@@ -147,9 +147,10 @@ impl<'p> Printer<'p> {
             }
             Relation::Place { of, part } => format!("place({}, {})", name(of), name(part)),
             Relation::Fused { outer, inner } => format!("fused({}, {})", name(outer), name(inner)),
-            Relation::Position { of, above, access, level } => {
+            Relation::Position { of, above, within, access, level } => {
                 let [of, above] = [of, above].map(|vars| self.names(vars));
-                format!("position([{of}], [{above}], {}, {level})", self.access(access))
+                let within = within.iter().map(|v| format!(", {}", name(v))).collect::<String>();
+                format!("position([{of}], [{above}], {}, {level}{within})", self.access(access))
             }
             Relation::Same { of, bound } => {
                 let bound = match bound {

@@ -55,6 +55,13 @@ pub(in crate::lower) struct LoopEmitter<'s> {
 
 impl Lowerer<'_> {
     pub(in crate::lower) fn forall(&mut self, plan: &plan::Loop, scope: &Scope) -> Code {
+        let mut scope = scope.clone();
+        let tile = scope.enter_tile(&mut self.cx, plan.own);
+        let code = self.forall_in(plan, &scope);
+        Code { stmts: [tile, code.stmts].concat(), ..code }
+    }
+
+    fn forall_in(&mut self, plan: &plan::Loop, scope: &Scope) -> Code {
         let window = scope.window(&mut self.cx, plan);
         let driver = |driver: (usize, &Driver)| self.cx.iterator(driver, scope, window.clone());
         let iterators: Vec<Iterator> = plan.drivers.iter().enumerate().map(driver).collect();

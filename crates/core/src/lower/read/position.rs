@@ -13,11 +13,13 @@
 //! ```
 //!
 //! The coordinates above are found by a search where the loop begins, and tracked from there on:
-//! recover_track of sparse iteration space transformations, section 6.2.
+//! recover_track of sparse iteration space transformations, section 6.2. In a tile of coordinates, the tile's first and
+//! last position are searched before the first loop that counts them.
 
 use super::slice::Sliced;
 use crate::cin::Relation;
 use crate::lower::builder::advance;
+use crate::lower::read::locate::first_from;
 use crate::lower::read::recover::Bound;
 use crate::lower::scope::{Reached, Scope};
 use crate::lower::symbols::Symbols;
@@ -37,6 +39,8 @@ pub(in crate::lower) struct Positions {
     /// The first level that is recovered, and the last.
     first: usize,
     last: usize,
+    /// The variable that counts them, of which the scope knows the tile's bounds.
+    var: IndexVar,
 }
 
 impl Symbols<'_> {
@@ -44,7 +48,7 @@ impl Symbols<'_> {
         match self.program.derived.relation(var) {
             Some(Relation::Position { of, access, level, .. }) => {
                 let first = level + 1 - of.len();
-                Some(Positions { access: access.clone(), first, last: *level })
+                Some(Positions { access: access.clone(), first, last: *level, var })
             }
             _ => None,
         }
@@ -79,9 +83,49 @@ impl Symbols<'_> {
                     bounds.expect("a level with positions has bounds").lo
                 }
             };
-            stretch = (below(stretch.0), below(stretch.1));
+            stretch = match scope.tiles.get(&at.var) {
+                Some(&(lo, hi)) if k == at.first => (Expr::Var(lo), Expr::Var(hi)),
+                _ => (below(stretch.0), below(stretch.1)),
+            };
         }
         stretch
+    }
+}
+
+impl Scope {
+    /// What runs before the first loop over positions in a tile of coordinates, if a loop is this one: searches for the
+    /// tile's first position and its last.
+    pub(in crate::lower) fn enter_tile(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        own: IndexVar,
+    ) -> Vec<Stmt> {
+        let derived = &cx.program.derived;
+        let Some(var) = derived.position(own).filter(|var| !self.tiles.contains_key(var)) else {
+            return vec![];
+        };
+        let Some(Relation::Position { of, within: Some(within), access, .. }) =
+            derived.relation(var)
+        else {
+            return vec![];
+        };
+        let (from, to) = self.coordinates_of(cx, *within, of[0]);
+        let it = cx.iterator_at(access, self);
+        let name = cx.name_of(it.position).to_owned();
+        let [lo, hi] = ["first", "last"].map(|end| cx.temp(&format!("{name}_{end}")));
+        self.tiles.insert(var, (lo, hi));
+        if it.kind.properties().full {
+            let size = it.arrays.size.clone();
+            let at = |coordinate| add(mul(it.parent.position.clone(), size.clone()), coordinate);
+            return vec![assign(lo, at(from)), assign(hi, at(to))];
+        }
+        let bounds = it.bounds();
+        let mut stmts = vec![assign(lo, bounds.lo)];
+        let before = |at: Var, coordinate: &Expr| lt(it.raw(at).coordinate, coordinate.clone());
+        stmts.extend(first_from(cx, lo, &|at| before(at, &from), bounds.hi.clone()));
+        stmts.push(assign(hi, Expr::Var(lo)));
+        stmts.extend(first_from(cx, hi, &|at| before(at, &to), bounds.hi));
+        stmts
     }
 }
 

@@ -32,14 +32,24 @@ impl Scope {
         if plan.window != Window::Part {
             return None;
         }
-        let (mut at, mut lo) = (plan.own, int(0));
-        while at != plan.var {
+        Some(self.coordinates_of(cx, plan.own, plan.var))
+    }
+
+    /// Between which coordinates of another variable those of a variable are that moves with it in steps of one.
+    pub(in crate::lower) fn coordinates_of(
+        &self,
+        cx: &mut Symbols<'_>,
+        var: IndexVar,
+        of: IndexVar,
+    ) -> (Expr, Expr) {
+        let (mut at, mut lo) = (var, int(0));
+        while at != of {
             let settled = self.settled(cx, at, lo);
             (at, lo) = settled.expect("a window moves in step with the loop");
         }
         // A window may be empty, but does not end before it begins.
-        let count = binary(BinaryOp::Max, cx.range(plan.own, self).1, int(0));
-        Some((lo.clone(), add(lo, count)))
+        let count = binary(BinaryOp::Max, cx.range(var, self).1, int(0));
+        (lo.clone(), add(lo, count))
     }
 
     /// The variable of which a value of another one is the last part that was not known, and its

@@ -64,7 +64,7 @@ pub(in crate::legalise) fn entries(
     let name = format!("{}pos", cx.program.vars[var]);
     let p = cx.program.variable(&name);
     let above = vars[..level].to_vec();
-    let relation = Relation::Position { of: vec![var], above, access, level };
+    let relation = Relation::Position { of: vec![var], above, within: None, access, level };
     cx.program.derived.relate(p, relation);
     p
 }
