@@ -120,6 +120,14 @@ impl Slicing {
             Slicing::Taken(slice) | Slicing::Placed(slice) => slice,
         }
     }
+
+    /// Whether coordinates of the mode ascend with the values of its index variable.
+    pub fn ascends(&self) -> bool {
+        match self.slice() {
+            Slice::Range { step, .. } => *step > 0,
+            Slice::Set(_) => true,
+        }
+    }
 }
 
 /// `[2:8]`, `[::-1]`, `[{1,3,5}]`

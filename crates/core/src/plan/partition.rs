@@ -20,7 +20,7 @@ use crate::cin::simplify::written;
 use crate::cin::{ParallelUnit, Root, Scale, Stmt};
 use crate::format::{LevelMap, LevelSpec};
 use crate::level::Part;
-use crate::notation::{self, Access, Slice, Slicing};
+use crate::notation::{self, Access, Slicing};
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How a kernel may be cut into parts, and how their results become one.
@@ -356,14 +356,7 @@ impl<'p> Partitioner<'p> {
         let searched = |driver: &Driver| {
             let p = self.level(driver).kind.properties();
             let slicing = self.planner.program.slicing(&driver.access, driver.level);
-            let ascending = match slicing {
-                Some(Slicing::Taken(slice) | Slicing::Placed(slice)) => match slice {
-                    Slice::Range { step, .. } => *step > 0,
-                    Slice::Set(_) => true,
-                },
-                None => true,
-            };
-            p.ordered && p.compact && ascending
+            p.ordered && p.compact && slicing.is_none_or(Slicing::ascends)
         };
         match drivers {
             _ if drivers.iter().all(searched) => Some(CutBy::Coordinates),

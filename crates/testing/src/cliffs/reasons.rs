@@ -119,12 +119,9 @@ pub const REASONS: &[Reason] = &[
     },
     Reason {
         why: "a factor without a variable of a sum is taken out of it only where all operands are stored \
-              by plain levels, of whole modes: an empty sum times infinity would be no number",
+              by plain levels: an empty sum times infinity would be no number",
         entries: |pair| match pair.transformation {
-            Transformation::Reformat
-            | Transformation::SliceWhole
-            | Transformation::SplitStatement
-            | Transformation::Double
+            Transformation::Reformat | Transformation::SplitStatement | Transformation::Double
                 if has_factor(&pair.case) && (!is_plain(&pair.case) || !is_plain(&pair.other)) =>
             {
                 elements(&pair.case)
@@ -295,13 +292,12 @@ fn any(case: &Case, is: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
-/// Whether all operands have dense or compressed levels of modes, and are used whole.
+/// Whether all operands have dense or compressed levels of modes.
 fn is_plain(case: &Case) -> bool {
     let is_basic = |o: &Operand| {
         format::parse(&o.format, Some(o.dims.len())).is_ok_and(|spec| spec.format.is_basic())
     };
     case.operands.iter().all(is_basic)
-        && !any(case, &|e| matches!(e, Expr::Access(access) if access.is_sliced()))
 }
 
 /// How many levels of an operand list coordinates.

@@ -1,15 +1,16 @@
 //! Products of tensors as their factors.
 
-use crate::notation::{Access, Expr};
+use crate::notation::{Access, Expr, Slicing};
 use tamis_ir::algebra::BinaryOp;
 
-/// The factors of a product of tensors; false if it is more than that.
+/// The factors of a product of tensors, and of slices that are read forwards; false if it is more than that.
 pub(super) fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) -> bool {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => flatten(a, into) && flatten(b, into),
         Expr::Access(a) => {
             into.push(a);
-            a.slices.is_empty() && !a.is_diagonal()
+            let is_read_forwards = |s: &Slicing| matches!(s, Slicing::Taken(_)) && s.ascends();
+            a.slices.values().all(is_read_forwards)
         }
         _ => false,
     }

@@ -48,7 +48,9 @@ pub(super) fn operand(
     });
     let fill = cx.program.storage(access.tensor).fill.computed(compute);
     let decides = BinaryOp::Mul.annihilated_left(fill).is_some();
-    (adds_rows && is_row && is_reached && is_alone && is_same && decides).then(|| access.clone())
+    let is_whole = !access.is_sliced();
+    (adds_rows && is_whole && is_row && is_reached && is_alone && is_same && decides)
+        .then(|| access.clone())
 }
 
 /// The variable that counts the entries of a row, which replaces the last one that is
