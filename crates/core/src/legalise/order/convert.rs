@@ -25,7 +25,7 @@ impl Legaliser<'_> {
             let name = format!("{}_{how}", self.program.tensors[access.tensor].name);
             let source = with_distinct_indices(self, access);
             let repeats = source.indices != access.indices;
-            // The copy of a diagonal is one of the whole tensor.
+            // The copy of a diagonal begins with one of the whole tensor.
             let vars = if repeats { source.indices.clone() } else { vars };
             let format = copy_format(self, &source, &vars);
             let modes =
@@ -47,9 +47,28 @@ impl Legaliser<'_> {
                 }
             }
             self.declare_uses(&copy);
+            if repeats {
+                copy = diagonal_of(self, access, copy, (order, task));
+            }
             replace(value, access, &copy)
         })
     }
+}
+
+/// A copy of the diagonal that a copy of a whole tensor is read on, for these loops.
+fn diagonal_of(
+    l: &mut Legaliser<'_>,
+    of: &Access,
+    copy: Expr,
+    (order, task): (&Order, &Task),
+) -> Expr {
+    let Expr::Access(access) = &copy else { return copy };
+    let vars = copy_order(l, access, &order.vars);
+    let format = copy_format(l, access, &vars);
+    let name = format!("{}_diagonal", l.program.tensors[of.tensor].name);
+    let diagonal = l.temporary(&name, Some(format), vars, copy, task.compute);
+    l.declare_uses(&diagonal);
+    diagonal
 }
 
 /// A copy of a tensor for loops in some order, which other uses of the tensor share.

@@ -68,7 +68,7 @@ pub(in crate::legalise) fn best_orders(
     as_stored: bool,
 ) -> Vec<(f64, Order)> {
     let accesses = distinct(&task.value);
-    let mut best: Vec<(f64, Order)> = vec![];
+    let mut best: Vec<(f64, f64, Order)> = vec![];
     for basis in bases(cx, task, &accesses) {
         for vars in candidate_orders(cx, task, &accesses, &basis) {
             for order in variants(cx, task, &accesses, vars) {
@@ -77,17 +77,17 @@ pub(in crate::legalise) fn best_orders(
                     true if accesses.iter().any(|a| is_searched(cx, a, &order)) => 1e50,
                     _ => 0.0,
                 };
-                let cost = estimate(cx, task, &order) + penalty;
+                let cost = estimate(cx, task, &order);
                 // The first of those that cost the same is the best.
-                let at = best.partition_point(|(less, _)| *less <= cost);
+                let at = best.partition_point(|(less, ..)| *less <= cost + penalty);
                 if at < choice::KEPT {
                     best.truncate(choice::KEPT - 1);
-                    best.insert(at, (cost, order));
+                    best.insert(at, (cost + penalty, cost, order));
                 }
             }
         }
     }
-    best
+    best.into_iter().map(|(_, cost, order)| (cost, order)).collect()
 }
 
 fn candidate_orders(
