@@ -209,19 +209,20 @@ fn masked(cx: &Context<'_>, sum: &Expr, kept: &[IndexVar], compute: DataType) ->
 }
 
 /// Whether a kernel stores an element only where something was added to it. Sums that the innermost
-/// loops complete are stored whether they had terms or not, but for those of a vector with a mask
+/// loops complete are stored whether they had terms or not where the last level has a position for each
 /// (`schedule::accumulate`).
 fn lists_sums(cx: &Context<'_>, kernel: &Kernel) -> bool {
     let levels = cx.program.storage(kernel.result).format.levels();
     let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
+    let lists = levels.last().is_some_and(|level| !level.kind.properties().full);
     let innermost = kernel.body.loops().last().copied();
     let mut adds = true;
     kernel.body.for_each_assign(&mut |lhs, op, _| {
         let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
-        let is_known = scatters || is_masked && levels.len() == 1;
+        let is_known = scatters || lists;
         adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && is_known;
     });
-    adds && (is_masked || levels.last().is_some_and(|level| !level.kind.properties().full))
+    adds && (is_masked || lists)
 }
 
 /// Whether the rule allows any contraction.
