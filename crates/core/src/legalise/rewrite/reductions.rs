@@ -1,6 +1,7 @@
 //! Reductions in fewer loops around each other: nested ones as one, terms of fewer variables apart, and
 //! what lacks variables of the result once for all of their coordinates. The terms of `min`, `max`, `and` and
-//! `or` are grouped by their variables, so that parts of them are the same however the terms were joined.
+//! `or` are grouped by their variables, so that parts of them are the same however the terms were joined, and
+//! reduced one by one where their merge would have many cases.
 //!
 //! ```text
 //! min(a(i), B(i,j), c(i))                min(min(a(i), c(i)), B(i,j))
@@ -12,6 +13,7 @@
 //! Under a schedule none of that happens: its commands name the loops of the statement.
 
 use crate::legalise::rewrite::factorize::independent;
+use crate::legalise::rewrite::merge_size::merges_little;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
@@ -35,6 +37,21 @@ impl Legaliser<'_> {
         let value = self.temporary("t", None, used, task.value, task.compute);
         Task { value, ..task }
     }
+}
+
+/// The task with a minimum, a maximum, `any` or `all` of terms whose merge has many cases as one of each term.
+pub(in crate::legalise) fn terms_apart(cx: &Context<'_>, task: Task) -> Task {
+    let Expr::Reduce { op, vars, body } = &task.value else { return task };
+    let many = !cx.request.commands.given && !merges_little(cx, body, task.compute);
+    let all = terms(body, op.binary());
+    if !op.is_idempotent() || !many || all.len() < 2 {
+        return task;
+    }
+    let reduce =
+        |term: &Expr| Expr::Reduce { op: *op, vars: vars.clone(), body: Box::new(term.clone()) };
+    let join = |a, b| Expr::Binary(op.binary(), Box::new(a), Box::new(b));
+    let value = all.into_iter().map(reduce).reduce(join).expect("there are terms");
+    Task { value, ..task }
 }
 
 fn regroup(e: Expr) -> Expr {
@@ -92,16 +109,15 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
 }
 
 /// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
-/// loops of their own. Where no term of `min`, `max`, `any` or `all` has every variable, those of different variables are apart: a loop over
-/// a variable that terms lack becomes a test that it has coordinates. Differences stay: the sums of both
-/// sides may be large where the differences are small.
+/// loops of their own. Terms of `min`, `max`, `any` and `all` that lack a variable need no loop over it: it
+/// becomes a test that there are coordinates. Differences stay: the sums of both sides may be large where the
+/// differences are small.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
     let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
     let join = |a, b| Expr::Binary(op.binary(), Box::new(a), Box::new(b));
     let all = terms(&body, op.binary());
-    let has_every = |term: &&Expr| vars.iter().all(|v| term.free_vars().contains(v));
-    let over = if op.is_idempotent() && !all.iter().any(has_every) { &[][..] } else { &vars };
+    let over = if op.is_idempotent() { &[][..] } else { &vars };
     for term in all {
         let mut loops = [&term.free_vars()[..], over].concat();
         loops.sort();
@@ -181,6 +197,10 @@ mod tests {
         check(
             "s = max(i, j, max(max(a(j), b(i)), c(j)))",
             "s = max(max(j, i, max(a(j), c(j))), max(j, i, b(i)))",
+        );
+        check(
+            "y = any(i, j, or(or(a(i), B(i,j)), c(j)))",
+            "y = or(any(i, j, a(i)), any(i, j, B(i,j)), any(i, j, c(j)))",
         );
         check("y(i) = sum(j, A(i,j) + B(j,i) + 1)", "y(i) = sum(j, A(i,j) + B(j,i)) + sum(j, 1)");
     }

@@ -20,6 +20,7 @@ use crate::legalise::output::{gathered_elsewhere, output_order};
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points, vanishes};
 use crate::legalise::rewrite::nary_sum::gather;
+use crate::legalise::rewrite::reductions::terms_apart;
 use crate::legalise::rewrite::row_workspaces::{holds_sums, summed_rows};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, COMPRESSED, DENSE};
@@ -64,6 +65,7 @@ impl Legaliser<'_> {
         let task = self.with_vectors(task);
         let task = self.contracted(task);
         let task = self.with_listed_terms(task);
+        let task = terms_apart(self, task);
         let compute = task.compute;
         let order = self.storage_order(&task);
         let value = match task.value {
