@@ -51,7 +51,7 @@ fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
     assigned(body, &mut changed);
     let fixed = row.iter().all(|f| matches!(f, Expr::Var(v) if !changed.contains(v)));
     let rows = Rows { function, array: *array, var: *var, row };
-    if !begins || rows.row.is_empty() || !fixed || !rows.own(body, &[]) {
+    if !begins || rows.row.is_empty() || !fixed || !works_long(body) || !rows.own(body, &[]) {
         return None;
     }
     let size = rows.row.iter().cloned().reduce(mul)?;
@@ -63,6 +63,13 @@ fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
     };
     let body = [vec![fill], body.clone()].concat();
     Some(Stmt::For { var: *var, lo: first.clone(), hi: hi.clone(), step: 1, body })
+}
+
+/// Whether there are loops in a loop over rows; else a few elements of each row are written, and most keep the value, which
+/// new memory has already if it is zero.
+fn works_long(body: &[Stmt]) -> bool {
+    body.iter()
+        .any(|s| matches!(s, Stmt::For { .. } | Stmt::While { .. }) || s.blocks().any(works_long))
 }
 
 /// The factors of a row's size at a level where the row of a number begins.
