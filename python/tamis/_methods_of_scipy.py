@@ -42,8 +42,12 @@ class ScipyMethods:
 
     def getnnz(self, axis: Any = None) -> Any:
         """How many entries are stored, along an axis, or in all: 0 that is stored is one."""
-        ones = self._with_values(numpy.ones(len(self.values), dtype=numpy.int64), 0)
-        return int(ones.nnz) if axis is None else ones.sum(axis=axis)
+        known: Any = self
+        if axis is None:
+            return known.nnz
+        # Of truth values those that are the fill value are no entries.
+        is_entry = self.values != known.fill_value if known.dtype == bool and not known.is_full else numpy.ones(len(self.values))
+        return self._with_values(is_entry.astype(numpy.int64), 0).sum(axis=axis)
 
     def getrow(self, i: Any) -> Any:
         """A row, as a matrix of one."""

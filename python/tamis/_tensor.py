@@ -105,6 +105,16 @@ class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
         return int(self.dtype.itemsize)
 
     @property
+    def nnz(self) -> int:
+        """How many entries are stored; of truth values how many differ from the fill value, so that
+        ``(A != B).nnz == 0`` is whether all elements are equal."""
+        stored = super().nnz
+        if self.dtype != bool or self.is_full or self.has_duplicates:
+            return stored
+        values = compact(self).values
+        return int(np.count_nonzero(values != self.fill_value))
+
+    @property
     def density(self) -> float:
         """The share of elements that are stored."""
         return self.nnz / self.size if self.size else 0.0
