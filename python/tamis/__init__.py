@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._errors import (
     PerformanceWarning,
+    TamisAxisError,
     TamisError,
     TamisFileError,
     TamisFileNotFoundError,
@@ -80,6 +81,7 @@ __all__ = [
     "Kernel",
     "Lazy",
     "PerformanceWarning",
+    "TamisAxisError",
     "TamisError",
     "TamisFileError",
     "TamisFileNotFoundError",

@@ -37,6 +37,10 @@ class TamisIndexError(TamisError, IndexError):
     """A coordinate outside of a tensor."""
 
 
+class TamisAxisError(TamisValueError, TamisIndexError):
+    """An axis that a tensor does not have, or one that is named twice."""
+
+
 class TamisMemoryError(TamisError, MemoryError):
     """An array that does not fit in memory, or beyond the limit."""
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import TamisTypeError, TamisValueError
+from ._errors import TamisAxisError, TamisTypeError, TamisValueError
 from ._formulas import (
     DIVIDING,
     FUNCTIONS,
@@ -349,7 +349,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     if any(not 0 <= k < ndim for k in found) or len(set(found)) < len(found):
         text = f"error[order-mismatch]: {axis} names no axes of {ndim}\n"
         text += "  = help: name each axis once, from 0, or from -1 backwards"
-        raise TamisValueError("order-mismatch", text)
+        raise TamisAxisError("order-mismatch", text)
     return found
 
 

@@ -61,7 +61,8 @@ def _extreme(
     best = getattr(without_nan(a, beyond), name)(axis, keepdims=keepdims, **how)
     if not _is_float(a) or "initial" in how:
         return best
-    return apply(lambda x, n: np.where(n == 0, np.nan, x).astype(x.dtype), best, _count(a, axis, keepdims))
+    made = apply(lambda x, n: np.where(n == 0, np.nan, x).astype(x.dtype), best, _count(a, axis, keepdims))
+    return made if np.ndim(made) else np.asarray(made)[()]
 
 
 def nanmean(

@@ -283,9 +283,9 @@ class Operators:
             # Sums of integers may not fit their type.
             total = reduction("sum", elementwise("multiply", tree, 1.0), axes)
         else:
-            total = reduction("sum", _typed(tree, made), axes)
+            total = reduction("sum", _typed(tree, made if made.kind in "fc" else _wide(made)), axes)
         # Floats of 16 bits are added up in 32.
-        total.dtype = np.result_type(made, np.float32) if made.kind in "fc" else made
+        total.dtype = np.result_type(made, np.float32) if made.kind in "fc" else _wide(made)
         if not count and made.kind in "fc":
             rest = [n for k, n in enumerate(tree.shape) if k not in axes]
             _native.check_memory("the mean", 16.0 * math.prod(rest))
@@ -457,13 +457,20 @@ def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
     """What is added or multiplied in a type: what that does not hold, such as fractions, is lost
     before."""
     tree = leaf(x)
-    if dtype != bool and np.can_cast(tree.dtype, dtype, "same_kind"):
+    # Integers are added up in 64 bits, and what does not fit is refused.
+    are_narrow = tree.dtype.kind in "iu" and dtype.kind in "iu" and dtype.itemsize < 8
+    if dtype != bool and (are_narrow or np.can_cast(tree.dtype, dtype, "same_kind")):
         return tree
 
     def step(value: Any) -> Any:
         return value.astype(dtype)
 
     return Expression(tree.shape, dtype, (tree,), step=step)
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of 64 bits for integers of a type."""
+    return np.dtype(np.uint64 if dtype.kind == "u" and dtype.itemsize == 8 else np.int64)
 
 
 def _is_matrix(x: Any) -> bool:

@@ -299,6 +299,9 @@ def _pick(part: Any, size: int, axis: int) -> Any:
             text = "error[invalid-option]: the step of a slice is 0\n  = help: give it another"
             raise TamisValueError("invalid-option", text)
         chosen = range(*part.indices(size))
+        if len(chosen) < 2:
+            # A step may be beyond 64 bits.
+            chosen = range(chosen.start, chosen.start + len(chosen))
         return None if chosen == range(size) else chosen
     if isinstance(part, (bool, np.bool_)):
         raise _refused("type-mismatch", f"{part} is no coordinate", "None makes a new axis")
@@ -316,7 +319,8 @@ def _pick(part: Any, size: int, axis: int) -> Any:
 def _of_array(part: Any, sizes: tuple[int, ...], axis: int) -> list[np.ndarray[Any, Any]]:
     """The coordinates that an array of integers or of truth values names, for each of its axes."""
     if part.dtype == bool:
-        if part.shape == sizes:
+        # As NumPy has it, no truth values fit an axis of any size.
+        if part.shape == sizes or 0 in part.shape and all(n in (0, size) for n, size in zip(part.shape, sizes)):
             return list(part.nonzero())
     elif part.dtype.kind in "iu" or not math.prod(part.shape):
         found: Any = part.to_numpy() if isinstance(part, _native.Tensor) else part

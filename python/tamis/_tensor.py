@@ -88,7 +88,7 @@ class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
                 # Kernels make a row for each result that a fill value may change.
                 if has_many_rows(rows, len(self.values)):
                     return kept(by_groups(self, name, axes), self, axes, keepdims)
-        return super()._reduced(name, axis, out, keepdims, where, dtype, initial)
+        return super()._reduced(name, axis, None, keepdims, where, dtype, initial)
 
     def _permuted(self, axes: Any) -> Any:
         made = self.permuted(order_of(self.ndim, axes))
@@ -216,8 +216,8 @@ class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
     def to_device(self, device: Any, /, *, stream: None = None) -> Tensor:
         """The tensor itself, which is on the only device there is."""
         if device != "cpu":
-            text = f"error[type-mismatch]: there is no device {device}"
-            raise TamisTypeError("type-mismatch", f"{text}\n  = help: the only one is 'cpu'")
+            text = f"error[invalid-option]: there is no device {device}"
+            raise TamisValueError("invalid-option", f"{text}\n  = help: the only one is 'cpu'")
         return self
 
     def nonzero(self) -> tuple[np.ndarray[Any, Any], ...]:

@@ -8,6 +8,7 @@ tensor dense unasked is not here, but for indices and sums so far, which are arr
 from __future__ import annotations
 
 from builtins import all as _all
+from builtins import max as _max
 from builtins import min as _min
 from importlib import import_module
 from inspect import isfunction
@@ -47,7 +48,7 @@ from . import _tensor as _tensors
 from ._cumulative import cumulative_prod, cumulative_sum
 from ._elements import apply as _apply
 from ._elements import computed as _computed
-from ._errors import TamisTypeError
+from ._errors import TamisValueError
 from ._guard import guarded as _guarded
 from ._expressions import broadcast_shapes
 from ._moves import broadcast_to
@@ -154,8 +155,8 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
 
 def _on_processor(device: Any) -> None:
     if device not in (None, "cpu"):
-        text = f"error[type-mismatch]: tensors are in the memory of the processor, not of {device}"
-        raise TamisTypeError("type-mismatch", f"{text}\n  = help: leave out device")
+        text = f"error[invalid-option]: tensors are in the memory of the processor, not of {device}"
+        raise TamisValueError("invalid-option", f"{text}\n  = help: leave out device")
 
 
 def finfo(type: Any, /) -> SimpleNamespace:
@@ -497,6 +498,10 @@ def _filled(shape: Any, fill: Any, dtype: Any, device: Any) -> Tensor:
     _on_processor(device)
     sizes = _sizes_of(shape)
     empty = np.zeros(0, dtype=np.int64)
+    kind = np.dtype(dtype).kind
+    if kind in "iub" and np.asarray(fill).dtype.kind == "f" and np.isfinite(fill):
+        # As NumPy does: what is behind the point is lost; what is not 0 is true.
+        fill = np.trunc(fill) if kind != "b" else fill != 0
     value = _fitted(fill, dtype)[()]
     if not sizes:
         return _packed((), [], np.asarray([value]))
@@ -515,6 +520,7 @@ def eye(
     """Ones on a diagonal."""
     _on_processor(device)
     columns = n_rows if n_cols is None else n_cols
+    k = _min(_max(k, -n_rows), columns)
     rows = np.arange(n_rows)
     rows = rows[(rows + k >= 0) & (rows + k < columns)]
     return _packed((n_rows, columns), [rows, rows + k], np.ones(len(rows), dtype=dtype))

@@ -554,8 +554,9 @@ def test_what_is_sparse_stays_sparse():
         (lambda xp, x: xp.argmax(x[:0], axis=0), ValueError),
         (lambda xp, x: xp.roll(x, (1, 2), axis=0), ValueError),
         (lambda xp, x: xp.moveaxis(x, (0, 1), 0), ValueError),
-        (lambda xp, x: xp.zeros(3, device="gpu"), TypeError),
-        (lambda xp, x: x.to_device("gpu"), TypeError),
+        (lambda xp, x: xp.zeros(3, device="gpu"), ValueError),
+        (lambda xp, x: x.to_device("gpu"), ValueError),
+        (lambda xp, x: xp.expand_dims(x, axis=-7), IndexError),
         (lambda xp, x: xp.vecdot(x, x.T), ValueError),
         (lambda xp, x: range(x[:1, :1]), TypeError),
     ],
@@ -564,6 +565,11 @@ def test_mistakes(call, error):
     with pytest.raises(error) as refused:
         call(array_api, tamis.asarray(array(6, (4, 5)), format="csr"))
     assert isinstance(refused.value, tamis.TamisError)
+
+
+def test_diagonals_beyond_a_matrix():
+    for k in (3, -3, 2**63, -(2**70)):
+        assert not array_api.eye(3, k=k).nnz
 
 
 def test_numbers_and_devices():

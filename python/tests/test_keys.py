@@ -118,3 +118,22 @@ def test_lines_of_several_parts(dtype):
         whole = np.concatenate([x.toarray() for x in parts], axis=1)
         same(np.concatenate(own, axis=int(form == "csr")), whole if form == "csr" else whole.T)
         same(np.concatenate([own[0][:0], own[0][:0]], axis=1), np.zeros((0, 2 * own[0].shape[1]), dtype))
+
+
+def test_steps_and_masks_that_name_little():
+    x = np.arange(12.0).reshape(3, 4) % 5
+    for form in (*FORMS, "dense"):
+        t = tamis.asarray(x, format=form)
+        for key in (
+            np.s_[:: 2**63],
+            np.s_[:, :: -(2**64)],
+            np.s_[:, 1 : 2**70],
+            np.s_[5 :: -(2**63), 1],
+            np.zeros(0, bool),
+            np.zeros((3, 0), bool),
+            np.zeros((0, 4), bool),
+        ):
+            same(t[key], x[key])
+        for mask in (np.zeros((2, 0), bool), np.zeros(2, bool), np.zeros((0, 0, 0), bool)):
+            with pytest.raises(tamis.TamisIndexError):
+                t[mask]

@@ -129,6 +129,13 @@ def test_types_of_reductions_are_taken_before_they_are_made():
     assert row([1, -1]).sum(axis=1, dtype=bool) == [True]
     assert row([2.5, 2.5]).sum(axis=1, dtype="int64") == [4]
     assert row([0.5, 4.0]).prod(axis=1, dtype="int64") == [0]
+    # Integers are added up as they are, and what does not fit is refused.
+    assert row([-4, 21]).sum(axis=1, dtype="u2") == [17]
+    assert row([-4, 21]).mean(axis=1, dtype="u2") == row([-4, 20]).mean(axis=1, dtype="i1") == [8]
+    assert row([200, 201]).mean(axis=1, dtype="u1") == [200]
+    with pytest.raises(tamis.TamisOverflowError):
+        row([-4, 2]).sum(axis=1, dtype="u2")
+    assert isinstance(np.nanmax(row([np.nan, 2.0])), np.float64)
 
 
 def test_integers_in_lazy_floats_are_exact():
