@@ -22,7 +22,7 @@ from ._guard import FOREIGN, refusal
 from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
 from ._moves import diagonal, roll
 from ._operands import is_by_columns, plain, refused
-from ._operators import no_out
+from ._operators import written
 from ._searching import counted, located, unique_lines
 from ._tensor import Tensor, asarray
 
@@ -55,9 +55,16 @@ def _called(function: Any, arguments: Any, options: Any) -> Any:
             f"numpy.{function.__name__} of tensors: {error}",
             "leave it out, or call to_numpy() of the tensors first",
         ) from error
-    no_out(given.arguments.pop("out", None))
+    out = given.arguments.pop("out", None)
     given.arguments.update({name: _known(name, x) for name, x in given.arguments.items()})
-    return own(*given.args, **given.kwargs)
+    made = own(*given.args, **given.kwargs)
+    if out is None:
+        return made
+    return written(out, made, "unsafe" if function in _MEANS else "same_kind")
+
+
+#: The functions whose results NumPy writes to arrays of any type.
+_MEANS = {np.mean, np.nanmean, np.nanstd, np.nanvar, np.std, np.var}
 
 
 #: The parameters of a function, which are looked up once.

@@ -271,6 +271,8 @@ class Operators:
         where: Any = True,
     ) -> Any:
         """The mean over some axes, or all."""
+        if out is not None and not isinstance(self, Expression):
+            return written(out, self.mean(axis, dtype, None, keepdims, where=where), "unsafe")
         no_out(out)
         if where is not True:
             return self._mean_where(axis, dtype, keepdims, where)
@@ -421,9 +423,28 @@ def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def no_out(out: Any) -> None:
-    """Refuses an array that a result is to be written to."""
+    """Refuses what a result is to be written to, where that is no array."""
     if out is not None:
-        raise refused("results are new: none is written to out", "assign it: out[...] = result")
+        raise refused("results are new: none is written to out", "assign it, or give an array of NumPy's")
+
+
+def written(out: Any, made: Any, casting: Any = "same_kind") -> Any:
+    """An array of NumPy's that gets the elements of a result of its shape."""
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if not isinstance(out, np.ndarray):
+        no_out(out)
+    if out.shape != np.shape(made):
+        reason = f"a result of shape {np.shape(made)} does not fit an array of shape {out.shape}"
+        text = f"error[dimension-mismatch]: {reason}\n  = help: give one of shape {np.shape(made)}"
+        raise TamisValueError("dimension-mismatch", text)
+    full = made.to_numpy() if hasattr(made, "to_numpy") else made
+    try:
+        np.copyto(out, full, casting)
+    except TypeError as error:
+        reason = f"a result of {full.dtype} is not written to an array of {out.dtype}"
+        raise refused(reason, "give an array of a type that holds it") from error
+    return out
 
 
 def _number(x: Any, dtype: np.dtype[Any]) -> Any:

@@ -18,7 +18,7 @@ from ._guard import guard, guarded
 from ._methods import Methods
 from ._methods_of_scipy import ScipyMethods
 from ._operands import is_by_columns, is_sequence, number_text, refused, sizes_of, type_name, typed
-from ._operators import Operators, for_scipy, is_operand, kept
+from ._operators import Operators, for_scipy, is_operand, kept, written
 from ._plans import key_of, plan_of
 from ._programs import check_text
 from ._select import is_truth, ordered, picks, selected
@@ -75,7 +75,9 @@ class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
         dtype: Any = None,
         initial: Any = None,
     ) -> Any:
-        if out is None and where is True and dtype is None and initial is None:
+        if out is not None:
+            return written(out, self._reduced(name, axis, None, keepdims, where, dtype, initial))
+        if where is True and dtype is None and initial is None:
             from ._reductions import by_groups, whole
 
             is_whole = axis is None or len(axes_of(axis, self.ndim)) == self.ndim
@@ -134,8 +136,13 @@ class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
             return self.asformat(usual(self.shape, len(self.values)))
         return self
 
-    def todense(self, order: Any = None) -> np.ndarray[Any, Any]:
-        """Every element as a NumPy array, in the order of rows, or of columns if ``order`` is F."""
+    def todense(self, order: Any = None, out: Any = None) -> np.ndarray[Any, Any]:
+        """Every element as a NumPy array, in the order of rows, or of columns if ``order`` is F; in ``out`` if
+        that is an array."""
+        if out is not None:
+            if order is not None:
+                raise refused("an array has its order already", "leave out order, or out")
+            return written(out, self.to_numpy())  # type: ignore[no-any-return]
         return np.asarray(self.to_numpy(), order=order)
 
     toarray = todense
@@ -379,6 +386,9 @@ class Tensor(Operators, Methods, ScipyMethods, _native.Tensor):
                 del options["axes"]
             made = self.__array_ufunc__(ufunc, method, *inputs, **options)
             return _written(out[0], made, where)
+        if method == "reduce" and out and out[0] is not None:
+            del options["out"]
+            return written(out, self.__array_ufunc__(ufunc, method, *inputs, **options, where=where))
         if method == "__call__" and options:
             inputs = typed(ufunc, inputs, options)
         if method in ("reduce", "at"):

@@ -318,17 +318,34 @@ def test_equal_arrays():
         lambda x, out: np.mean(x, axis=0, out=out),
         lambda x, out: np.var(x, axis=0, out=out),
         lambda x, out: np.std(x, 0, None, out),
-        lambda x, out: np.round(x, out=out),
-        lambda x, out: np.dot(x, x, out=out),
         lambda x, out: np.einsum("ij->i", x, out=out),
-        lambda x, out: np.divmod(x, 2, out=(out, out)),
         lambda x, out: np.add.reduce(x, out=out),
-        lambda x, out: np.argmax(x, axis=0, out=out),
+        lambda x, out: np.median(x, axis=1, out=out),
+        lambda x, out: np.nanmax(x, axis=1, out=out),
+        lambda x, out: np.cumsum(x[:, 1], out=out),
+        lambda x, out: x.cumsum(axis=0, out=np.stack([out] * 3)[:, :3])[0],
     ],
 )
-def test_results_are_not_written_to_out(call):
+def test_results_are_written_to_out(call):
+    made = np.array([[1.5, 0, 0], [0, -2, 3], [4, 0, 0]])
+    found, expected = np.zeros(3), np.zeros(3)
+    call(made, expected)
+    result = call(tamis.asarray(made, format="csr"), found)
+    np.testing.assert_allclose(found, expected)
+    assert result is found or result.shape == (3,)
+
+
+def test_out_is_an_array_that_a_result_fits():
+    t = tamis.asarray(np.diag([1.0, 2, 3]), format="csr")
+    square, places = np.zeros((3, 3)), np.zeros(3, dtype=np.intp)
+    assert np.round(t, out=square) is square and np.dot(t, t, out=square) is square
+    assert square.trace() == 14 and np.argmax(t, axis=0, out=places) is places and places.tolist() == [0, 1, 2]
+    means = np.zeros(3, dtype=int)
+    assert np.mean(t * 3, axis=0, out=means).tolist() == [1, 2, 3]
+    with pytest.raises(tamis.TamisTypeError, match="float64 is not written to an array of int64"):
+        np.sum(t, axis=0, out=means)
     with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
-        call(tamis.asarray(np.eye(3), format="csr"), np.zeros(3))
+        np.divmod(t, 2, out=(square, square))
 
 
 def test_types_of_what_is_joined_are_cast_as_numpy_does():

@@ -568,8 +568,18 @@ def test_reductions_keep_axes(name):
         for x in (found, made):
             expected = getattr(made, name)(axis=axis, keepdims=True)
             same(getattr(x, name)(axis=axis, keepdims=True), expected, exact=False)
+    expected = getattr(made, name)(axis=0)
+    for call in (getattr(found, name), lambda **options: getattr(np, name)(found, **options)):
+        out = np.zeros(5, expected.dtype)
+        assert call(axis=0, out=out) is out
+        same(out, expected, exact=False)
+        for wrong in (found, [0] * 5, tamis.asarray(np.zeros(5))):
+            with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
+                call(axis=0, out=wrong)
+        with pytest.raises(tamis.TamisValueError, match="of shape .5,. does not fit"):
+            call(axis=0, out=np.zeros((4, 5), expected.dtype))
     with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
-        getattr(found, name)(axis=0, out=np.zeros(5))
+        getattr(tamis.lazy(found), name)(out=np.zeros(()))
     initial = {"initial": 2} if name in ("min", "max") else {}
     expected = getattr(np, name)(made, axis=0, where=made > 0, **initial)
     same(getattr(np, name)(found, axis=0, where=made > 0, **initial), expected, exact=False)
