@@ -213,6 +213,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
                 made = xp.take(made, places, axis=axis)
         return made
     tensor = asarray(array)
+    if options == {"reflect_type": "odd"} and mode in ("reflect", "symmetric"):
+        for at, width in enumerate(widths):
+            if any(width):
+                tensor = asarray(_reflected(tensor, at, width, mode))
+        return tensor
     if mode in _MEASURED and not set(options) - {"stat_length"}:
         asked: Any = options.get("stat_length")
         lengths = np.broadcast_to(asked, (tensor.ndim, 2)).tolist()
@@ -228,6 +233,28 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
         return _moves.pad(tensor, widths)
     given = np.broadcast_to(values, (array.ndim, 2)).tolist()
     return _padded(tensor, widths, lambda x, at, k, n: _constant(x, at, n, given[at][k]))
+
+
+def _reflected(x: Tensor, at: int, width: Sequence[int], mode: Any) -> Any:
+    """The elements with those beyond each end of an axis that are as much more than it as those within are less:
+    each is a sum of an element within and of multiples of those at the ends."""
+    if x.dtype == bool:
+        raise refused("truth values are no more or less than others", "pad by even reflections, or use astype")
+    size = x.shape[at]
+    within, first, last = np.ones(size), np.zeros(size), np.zeros(size)
+    within[[0, -1]], first[0] = 0, 1
+    last[-1] = float(size > 1)
+    places: Any = np.pad(np.arange(size), width, mode=mode)
+    wide = np.result_type(x.dtype, np.int8)
+    made: Any = None
+    for where, share in ((places, within), (np.zeros_like(places), first), (np.full_like(places, size - 1), last)):
+        factors = np.pad(share, width, mode=mode, reflect_type="odd").astype(wide)
+        (own,) = factors.nonzero()
+        # What is multiplied by 0 is no part of the sum, infinite or not.
+        line = _of_entries((len(places),), [own], factors[own])
+        part = xp.take(x, where, axis=at) * line.reshape([-1 if k == at else 1 for k in range(x.ndim)])
+        made = part if made is None else made + part
+    return _typed(asarray(made), x.dtype)
 
 
 def _padded(x: Tensor, widths: Sequence[Sequence[int]], beside: Callable[..., Any]) -> Any:

@@ -440,6 +440,19 @@ def _asarray(
     return _array(a, dtype, copy=copy, order=order)
 
 
+def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    (at,) = axes_of(axis, a.ndim)
+
+    def beside(x: Any) -> Any:
+        """What stands before or behind: a number stands for one of each line."""
+        if x is None or x is np._NoValue:
+            return None
+        known = asarray(x)
+        return known if known.ndim else xp.broadcast_to(known, (*a.shape[:at], 1, *a.shape[at + 1 :]))
+
+    return xp.diff(a, axis=at, n=n, prepend=beside(prepend), append=beside(append))
+
+
 def _isin(
     element: Any,
     test_elements: Any,
@@ -510,7 +523,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.diag: _arranging.diag,
     np.diagflat: lambda v, k=0: _arranging.diag(asarray(v).reshape(-1), k),
     np.diagonal: lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2),
-    np.diff: lambda a, n=1, axis=-1: xp.diff(a, axis=axis, n=n),
+    np.diff: _diff,
     np.digitize: _digitize,
     np.dot: dot,
     np.einsum: _einsum,
@@ -612,11 +625,13 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.trapezoid: _neighbours.trapezoid,
     np.tril: lambda m, k=0: xp.tril(m, k=k),
     np.triu: lambda m, k=0: xp.triu(m, k=k),
+    np.unwrap: _neighbours.unwrap,
     np.unique: _unique,
     np.unique_all: xp.unique_all,
     np.unique_counts: xp.unique_counts,
     np.unique_inverse: xp.unique_inverse,
     np.unique_values: xp.unique_values,
+    np.vander: _neighbours.vander,
     np.var: _spread(xp.var),
     np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),
     np.where: _where,

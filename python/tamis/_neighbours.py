@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import array_api
+from ._elements import apply
 from ._errors import TamisValueError
 from ._expressions import axes_of
 from ._moves import refused
@@ -111,6 +112,50 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     before = (slice(None),) * at
     both = tensor[(*before, slice(1, None))] + tensor[(*before, slice(None, -1))]
     return asarray(widths * both / 2.0).sum(axis=at)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    """The elements, from each great step to a neighbour on by so many periods that the step is small: a tensor
+    where no step is great."""
+    tensor = asarray(p)
+    (at,) = axes_of(axis, tensor.ndim)
+    steps = asarray(xp.diff(tensor, axis=at))
+    dtype = np.result_type(steps.dtype, period)
+    half: Any = period / 2
+    is_even = True
+    if dtype.kind in "iu":
+        half, rest = divmod(period, 2)
+        is_even = rest == 0
+    great = half if discont is None else discont
+
+    def corrected(step: Any) -> Any:
+        small = np.mod(step + half, period) - half
+        if is_even:
+            small = np.where((small == -half) & (step > 0), half, small)
+        return np.where(np.abs(step) < great, 0, small - step)
+
+    added = asarray(apply(corrected, steps))
+    if not np.any(added):
+        return tensor if dtype == tensor.dtype else tensor.astype(dtype)
+    total: Any = np.cumsum(added, axis=at)
+    widths = [(int(k == at), 0) for k in range(tensor.ndim)]
+    return tensor + np.pad(total, widths)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of the elements of a vector, from the greatest, or from 1, which are a column each."""
+    vector = asarray(x)
+    if vector.ndim != 1:
+        raise unfit(f"powers are of one axis, not of {vector.ndim}", "give a vector")
+    count = len(vector) if N is None else N
+    dtype = np.promote_types(vector.dtype, int)
+    powers: list[Any] = [np.ones(len(vector), dtype=dtype)]
+    while len(powers) < count:
+        powers.append(powers[-1] * vector)
+    powers = [asarray(power).astype(dtype) for power in powers[:count]]
+    if not powers:
+        return _of_entries((len(vector), 0), [np.zeros(0, dtype=np.int64)] * 2, np.zeros(0, dtype=dtype))
+    return xp.stack(powers if increasing else powers[::-1], axis=1)
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
