@@ -12,7 +12,11 @@ _FIXED = "tensors never change: numpy.where(condition, value, tensor) makes anot
 _INSTEAD = {
     **dict.fromkeys(("data", "indices", "indptr", "row", "col", "offsets", "coords"), _ARRAYS),
     **dict.fromkeys(("sum_duplicates", "sort_indices", "sorted_indices"), _ORDER),
-    **dict.fromkeys(("has_sorted_indices", "has_canonical_format"), _ORDER),
+    "blocksize": "tensors in blocks have one: asformat('bcsr(2,3)')",
+    "compressed_axes": "tensor.format tells",
+    "change_compressed_axes": "asformat('csr') and asformat('csc') store rows and columns",
+    "enable_caching": "kernels are kept anyway",
+    "maybe_densify": "call todense()",
     **dict.fromkeys(("eliminate_zeros", "prune"), "zeros that are stored count as zeros"),
     **dict.fromkeys(("setdiag", "resize"), _FIXED),
 }

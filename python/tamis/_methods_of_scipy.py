@@ -1,5 +1,5 @@
-"""What SciPy's sparse arrays have that NumPy's lack, where it leaves the tensor as it is: methods, and the
-arrays of rows, columns and lists of coordinates.
+"""What SciPy's and PyData's sparse arrays have that NumPy's lack, where it leaves the tensor as it is: methods,
+and the arrays of rows, columns, blocks and lists of coordinates.
 
 A.multiply(B)   A * B, where SciPy's matrices have another product
 A.getnnz(0)     of each column how many entries are stored
@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ._errors import TamisValueError
 from ._guard import guard
 from ._methods import numpy
 from ._operands import refused
@@ -108,22 +109,68 @@ class ScipyMethods:
         """SciPy's sparse array of lists."""
         return self.canonical().to_scipy().tolil(copy=copy)
 
+    def tensordot(self, other: Any, axes: Any = 2) -> Any:
+        """The sum of products over some axes of both."""
+        return numpy.tensordot(self, other, axes)
+
+    def broadcast_to(self, shape: Any) -> Any:
+        """The elements repeated along axes of one element, and along new ones before."""
+        return numpy.broadcast_to(self, shape)
+
+    def isinf(self) -> Any:
+        """Whether each element is infinite."""
+        return numpy.isinf(self)
+
+    def isnan(self) -> Any:
+        """Whether each element is NaN."""
+        return numpy.isnan(self)
+
+    def to_scipy_sparse(self, accept_fv: Any = None) -> Any:
+        """SciPy's sparse array of the entries, whose fill value, which that does not have, is 0 or accepted."""
+        known: Any = self
+        own, accepted = known.fill_value, numpy.atleast_1d(0 if accept_fv is None else accept_fv)
+        if not ((accepted == own) | (accepted != accepted) & (own != own)).any():
+            text = f"error[invalid-option]: the fill value is {own}, which is not accepted"
+            raise TamisValueError("invalid-option", f"{text}\n  = help: accept_fv={own}, or asformat with another")
+        if own != 0:
+            known = known.canonical()
+            known = known._with_values(known.values, 0)
+        return known.to_scipy()
+
+    @property
+    def has_canonical_format(self) -> bool:
+        """Whether each coordinate is stored once, in order."""
+        known: Any = self
+        return not known.has_duplicates and self.has_sorted_indices
+
+    @property
+    def has_sorted_indices(self) -> bool:
+        """Whether entries, or blocks, are in the order of rows, or of columns."""
+        return not any(word in self.format for word in ("nonordered", "hash", "dok"))
+
+    @property
+    def blocksize(self) -> tuple[int, int]:
+        """The rows and columns of a block."""
+        rows, columns = self._of("bcsr").format[5:-1].split(",")
+        return int(rows), int(columns)
+
     # Where a tensor has no such array, the error says what has it.
 
     @property
     def data(self) -> Any:
-        """The values of rows, columns or lists of coordinates."""
-        return self._of("csr", "csc", "coo", "sparse").values
+        """The values of rows, columns or lists of coordinates, or of blocks."""
+        known = self._of("csr", "csc", "coo", "sparse", "bcsr")
+        return known.values.reshape(-1, *self.blocksize) if known.format[0] == "b" else known.values
 
     @property
     def indices(self) -> Any:
-        """Of rows the column of each entry, of columns the row."""
-        return self._of("csr", "csc").levels[1]["crd"]
+        """Of rows the column of each entry, or block, of columns the row."""
+        return self._of("csr", "csc", "bcsr").levels[1]["crd"]
 
     @property
     def indptr(self) -> Any:
         """Where the entries of each row or column begin, and where the last ones end."""
-        return self._of("csr", "csc").levels[1]["pos"]
+        return self._of("csr", "csc", "bcsr").levels[1]["pos"]
 
     @property
     def coords(self) -> tuple[Any, ...]:

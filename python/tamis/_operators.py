@@ -118,6 +118,9 @@ class Operators:
     def __abs__(self) -> Any:
         return self._elements("absolute", self)
 
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return self.round(ndigits or 0)  # type: ignore[attr-defined]
+
     def __matmul__(self, other: Any) -> Any:
         if not is_operand(other) or self._is_earlier(self, other):
             return NotImplemented

@@ -78,7 +78,7 @@ def test_arrays_are_scipys(format):
     for axis in (None, 0, 1, -1):
         same(plain(t.getnnz(axis)), np.asarray(STORED.getnnz(axis), dtype=np.int64))
     for name in ("data", "indices", "indptr", "row", "col", "coords"):
-        if format == "bsr" or not hasattr(matrix, name):
+        if not hasattr(matrix, name):
             assert not hasattr(t, name)
             with pytest.raises(AttributeError, match="tensor.levels and tensor.values"):
                 getattr(t, name)
@@ -94,6 +94,74 @@ def test_arrays_are_scipys(format):
             call()
     with pytest.raises(ValueError):
         t.multiply(np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_number_of_truth_values_is_of_those_that_hold(format):
+    x, y = (array(seed, (4, 5)) for seed in (5, 6))
+    y[:2] = x[:2]
+    t, u, a, b = tensor(x, format), tensor(y, "csr"), sp.csr_array(x), sp.csr_array(y)
+    for call in (
+        lambda one, other: one != other,
+        lambda one, other: one != one,
+        lambda one, other: one > other,
+        lambda one, other: other < one,
+        lambda one, other: one > 1,
+        lambda one, other: one != 0,
+        lambda one, other: (one > 0) * (other > 0),
+    ):
+        found, expected = call(t, u), call(a, b)
+        if not isinstance(found, tamis.Tensor) or found.is_full:
+            continue
+        assert found.nnz == found.getnnz() == expected.nnz
+        np.testing.assert_array_equal(found.getnnz(0), expected.count_nonzero(axis=0))
+        assert found.density == expected.nnz / 20
+    equal = u == u
+    assert equal.fill_value and equal.nnz == 0
+
+
+def test_what_pydata_and_scipy_call_otherwise():
+    x = array(3, (4, 5)) + 0.25 * (array(4, (4, 5)) > 0)
+    t, a = tamis.asarray(x, format="csr"), sp.csr_array(x)
+    for digits in ((), (1,), (0,), (-1,)):
+        same(round(t, *digits).todense(), round(a, *digits).toarray())
+    out = np.zeros((4, 5))
+    assert t.todense(out=out) is out and (out == x).all()
+    same(t.toarray(order="F"), x)
+    with pytest.raises(tamis.TamisTypeError, match="has its order"):
+        t.todense("C", out)
+    with pytest.raises(tamis.TamisValueError, match="does not fit an array"):
+        t.todense(out=np.zeros(4))
+    np.testing.assert_allclose(plain(t.tensordot(t, axes=((0,), (0,)))), np.tensordot(x, x, ((0,), (0,))))
+    same(t.broadcast_to((2, 4, 5)).todense(), np.broadcast_to(x, (2, 4, 5)))
+    assert not t.isnan().any() and not t.isinf().any()
+    assert sp.issparse(t.to_scipy_sparse()) and (t.to_scipy_sparse() != a).nnz == 0
+    filled = tamis.coo(([0], [1]), [2.0], shape=(2, 2), fill_value=np.nan)
+    assert filled.to_scipy_sparse(accept_fv=[0, np.nan]).toarray().tolist() == [[0, 2], [0, 0]]
+    for call in (filled.to_scipy_sparse, lambda: t.to_scipy_sparse(accept_fv=np.nan)):
+        with pytest.raises(tamis.TamisValueError, match="not accepted"):
+            call()
+    with pytest.raises(AttributeError, match="call todense"):
+        t.maybe_densify()
+
+
+def test_matrices_tell_their_order_and_blocks():
+    blocks = STORED.tobsr((3, 2))
+    t = tamis.asarray(blocks)
+    assert t.blocksize == blocks.blocksize and t.has_canonical_format
+    same(t.data, blocks.data)
+    lists = {
+        "csr": (True, True),
+        "csc": (True, True),
+        "coo": (True, True),
+        "csr(nonordered)": (False, False),
+        "coo(nonunique)": (False, True),
+    }
+    for format, told in lists.items():
+        known = tamis.asarray(STORED.tocsr(), format=format)
+        assert (known.has_canonical_format, known.has_sorted_indices) == told, format
+    with pytest.raises(AttributeError, match="in blocks"):
+        tamis.eye_array(3).blocksize
 
 
 def test_arrays_of_other_axes():
