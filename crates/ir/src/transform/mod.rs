@@ -32,6 +32,7 @@ use loops::unswitch::unswitch;
 use memory::loads_first::loads_first;
 use memory::nontemporal::nontemporal;
 use memory::prefetch::prefetch;
+use memory::slice_workspaces::slice_workspaces;
 use registers::forward_stores::forward_stores;
 use registers::promote_elements::promote_elements;
 use registers::promote_rows::promote_rows;
@@ -77,7 +78,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 27] = [
+pub const PASSES: [(&str, Pass); 28] = [
     ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
@@ -103,6 +104,7 @@ pub const PASSES: [(&str, Pass); 27] = [
     ("split-vectors", split_vectors),
     ("loads-first", loads_first),
     ("forward-stores", |f, _| forward_stores(f)),
+    ("slice-workspaces", slice_workspaces),
     ("simplify", |f, _| simplify(f)),
     ("hoist-invariants", hoist_invariants),
 ];
