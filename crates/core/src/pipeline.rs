@@ -9,6 +9,7 @@ use crate::outline::detached;
 use crate::plan::plan;
 use crate::plan::verify::assert_valid as assert_valid_plan;
 use crate::schedule::{Found, Schedule, Wanted, refuse_dropped, schedule, schedule_on_gpu};
+use tamis_ir::backend::cuda::why_on_host;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::flow::size as size_of;
 use tamis_ir::ir::verify::assert_valid;
@@ -74,12 +75,9 @@ pub fn compile_observed(
     target: Target,
     ended: Observer<'_>,
 ) -> Result<Compiled, Diagnostic> {
-    let (program, apart) = match target.gpu && commands.is_empty() {
+    let (program, apart) = match target.gpu && commands.leave_loops() {
         true => {
-            let program = legalise(request)?;
-            assert_valid_program(&program, "legalisation");
-            ended(Stage::Legalise);
-            let OnGpu { program, apart, .. } = on_gpu(program, request);
+            let OnGpu { program, apart, .. } = for_gpu(request, commands, ended)?;
             (program, apart.map(|apart| Box::new(detached(apart.program))))
         }
         false => (scheduled(request, commands, ended)?, None),
@@ -123,12 +121,30 @@ pub struct OnGpu {
     pub apart: Option<Box<OnGpu>>,
 }
 
+/// The kernels of a program with loops on a GPU, where commands say at most what is computed beforehand.
+pub fn for_gpu(
+    request: &Request<'_>,
+    commands: &Schedule,
+    ended: Observer<'_>,
+) -> Result<OnGpu, Diagnostic> {
+    let program = match commands.is_empty() {
+        true => {
+            let program = legalise(request)?;
+            assert_valid_program(&program, "legalisation");
+            ended(Stage::Legalise);
+            program
+        }
+        false => scheduled(request, commands, ended)?,
+    };
+    Ok(on_gpu(program, request))
+}
+
 /// Gives the kernels of a program loops on a GPU. Results that have the entries of an operand are computed
 /// at its positions, if loops for that are found.
-pub fn on_gpu(program: cin::Program, request: &Request<'_>) -> OnGpu {
+fn on_gpu(program: cin::Program, request: &Request<'_>) -> OnGpu {
     let mut others = vec![];
     while let Some(shared) = kind::shared_structure(&program, &others) {
-        let (shared, found) = schedule_on_gpu(shared, request);
+        let (shared, found) = schedule_on_gpu(shared, request, &runs_on_gpu);
         let without = |(kernel, found): (&cin::Kernel, &Found)| {
             (kernel.like.is_some() && found.is_err()).then_some(kernel.result)
         };
@@ -144,9 +160,15 @@ pub fn on_gpu(program: cin::Program, request: &Request<'_>) -> OnGpu {
 
 impl OnGpu {
     fn apart(program: cin::Program, request: &Request<'_>) -> OnGpu {
-        let (program, found) = schedule_on_gpu(program, request);
+        let (program, found) = schedule_on_gpu(program, request, &runs_on_gpu);
         OnGpu { program, found, apart: None }
     }
+}
+
+/// Whether a GPU runs all parts of a kernel that is alone in a program.
+fn runs_on_gpu(program: &cin::Program, _: usize) -> bool {
+    let functions = functions(&detached(program.clone()), Target::GPU);
+    functions.iter().all(|lowered| why_on_host(&lowered.function).is_none())
 }
 
 /// The kernels of a program as commands want them. What their loops cannot read or write as it is

@@ -15,7 +15,7 @@ use tamis_core::kind;
 use tamis_core::legalise::{Commands, Request, Statistics, legalise};
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
-use tamis_core::pipeline::{self, OnGpu, on_gpu};
+use tamis_core::pipeline::{self, OnGpu, for_gpu};
 use tamis_core::plan::{self, distribution, lattices};
 use tamis_core::schedule::{self, Found, Schedule};
 use tamis_core::standalone::Given;
@@ -320,10 +320,10 @@ impl<'p> Explanation<'p> {
 
     /// The schedules that kernels get on a GPU where none is given, or why they have none, as comments.
     fn found_for_gpu(&self) -> Result<String, Diagnostic> {
-        if !self.schedule.is_empty() {
+        if !self.schedule.leave_loops() {
             return Ok(String::new());
         }
-        let mut on_gpu = on_gpu(legalise(&self.request)?, &self.request);
+        let mut on_gpu = for_gpu(&self.request, &self.schedule, &mut |_| ())?;
         if let (true, Some(apart)) = (self.kind != KernelKind::Fused, on_gpu.apart.take()) {
             on_gpu = *apart;
         }

@@ -249,7 +249,8 @@ fn walks_padding(format: &Format) -> bool {
     })
 }
 
-fn linear(e: &Expr, access: &Access) -> bool {
+/// Whether a value is a sum of products with an access, one in each.
+pub(crate) fn linear(e: &Expr, access: &Access) -> bool {
     let has = |e: &Expr| e.accesses().contains(&access);
     match e {
         Expr::Access(a) => a == access,

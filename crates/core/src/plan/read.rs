@@ -260,7 +260,9 @@ impl ReadPlanner<'_> {
         let placed = |(k, level): (usize, &LevelSpec)| {
             level.kind.properties().unique || matches!(Assembler::of(result, k), Assembler::Place)
         };
-        distinct(&kernel.body) == [access.clone()]
+        // Threads of a GPU would move the end of a row at the same time.
+        !kernel.is_for_gpu()
+            && distinct(&kernel.body) == [access.clone()]
             && access.slices.is_empty()
             && is_copy(&kernel.body)
             && !Lattice::build(facts, &kernel.body, from_ref(access)).is_universal()

@@ -47,6 +47,14 @@ impl Schedule {
         !self.commands().all(of_ranks)
     }
 
+    /// Whether commands leave it open how loops run: they say at most what is computed beforehand.
+    pub fn leave_loops(&self) -> bool {
+        let beforehand = |command: &Command| {
+            matches!(command, Command::Loopfuse { .. } | Command::Precompute { .. })
+        };
+        self.commands().all(beforehand)
+    }
+
     /// Whether commands name parts of values.
     pub fn names_values(&self) -> bool {
         self.commands().any(|command| matches!(command, Command::Precompute { .. }))

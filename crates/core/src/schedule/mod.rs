@@ -48,7 +48,7 @@ pub use bound::check_dimensions;
 pub use carried_out::{Wanted, refuse_dropped};
 pub use chosen::{chosen, have_same_loops};
 pub use command::{Command, WorkspaceKind};
-pub use gpu::heuristics::Found;
+pub use gpu::heuristics::{Found, Runs};
 pub use gpu::{MOST_THREADS, WARP};
 pub use list::Schedule;
 pub use parse::parse;
@@ -72,8 +72,18 @@ pub fn schedule(
     Ok(program)
 }
 
-/// The program with loops on units of a GPU, and the schedule of each kernel, or why it has none.
-pub fn schedule_on_gpu(program: Program, request: &Request<'_>) -> (Program, Vec<Found>) {
-    let (program, found) = gpu::heuristics::on_gpu(program, request);
+/// The program with loops on units of a GPU, and the schedule of each kernel, or why it has none; `runs` tells whether
+/// a GPU can run it so.
+pub fn schedule_on_gpu(
+    program: Program,
+    request: &Request<'_>,
+    runs: &Runs<'_>,
+) -> (Program, Vec<Found>) {
+    let runs = |program: &Program, kernel: usize| {
+        let mut alone = program.clone();
+        alone.kernels = vec![program.kernels[kernel].clone()];
+        runs(&accumulate::accumulate(alone), 0)
+    };
+    let (program, found) = gpu::heuristics::on_gpu(program, request, &runs);
     (accumulate::accumulate(program), found)
 }

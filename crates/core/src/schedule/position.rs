@@ -154,21 +154,26 @@ fn operand(
     Err(s.refuse(2, message, help))
 }
 
-/// The levels have to have positions whose coordinates can be recovered.
+/// The levels have to have positions whose coordinates can be recovered; in any order, and several of the same
+/// coordinates, if they are those of whole entries that the kernel takes one by one.
 fn check_levels(
     s: &Scheduler<'_>,
     access: &Access,
     first: usize,
     last: usize,
 ) -> Result<(), Diagnostic> {
-    let levels = s.program.storage(access.tensor).format.levels();
+    let format = &s.program.storage(access.tensor).format;
+    let levels = format.levels();
+    let whole = format.chain_head(first) == first && !format.chain_goes_on(last);
+    let by_entries = s.kernel().scatter && whole;
     for (k, level) in levels.iter().enumerate().take(last + 1).skip(first) {
         let p = level.kind.properties();
         let walks = level.kind.walks() && p.compact && !level.kind.locates();
         let chained = k < last && levels[k + 1].kind.properties().branchless;
         let turned =
             s.program.walk(access, k) == WalkOrder::OutOfOrder && !(first == last && p.full);
-        if turned || !(p.full || walks && p.ordered && (p.unique || chained)) {
+        let once = p.ordered && (p.unique || chained) || by_entries;
+        if turned || !(p.full || walks && once) {
             let name = &s.program.tensors[access.tensor].name;
             let message = format!(
                 "pos needs positions in the order of their coordinates, each once; level {} of \

@@ -9,15 +9,20 @@
 //! a = A(i,j) * B(i,j)           a part of a warp per row, whose sums are added up in order
 //! C(i,j) = A(i,j) * x(j)        C stored by rows: a warp per row, entries on its threads
 //! C(i,j) = A(i,j) + B(i,j)      the same: a thread per row
+//! A(i,l) = w(k) * D(k,l)        w computed beforehand for each row: a warp per row, on whose threads the innermost
+//!                               loops of w and A are
 //! C(i,j) = A(i,j) * x(j)        C with the entries of A: a thread per entry, or a part of a warp
 //! ```
 //!
 //! What there is of a rule is tried from the best down; the first schedule that can be applied is
 //! taken. A kernel for which there is none runs on the host.
 
+mod entries;
+mod fused;
+mod sums;
 mod tiles;
 
-use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::cin::{Kernel, Program, Stmt};
 use crate::legalise::{Request, Statistics};
 use crate::level::LevelKind;
 use crate::notation::Access;
@@ -26,6 +31,7 @@ use crate::schedule::apply::apply_to;
 use crate::schedule::gpu::repeating;
 use crate::schedule::parse::parse;
 use crate::schedule::partial_sums;
+use entries::by_entries;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 
@@ -36,10 +42,6 @@ const COLUMNS: u64 = 32;
 /// Columns of a row that a thread has at a time, and the threads of a block whose threads have columns.
 const COLUMNS_OF_THREAD: u64 = 4;
 const OF_COLUMNS: u64 = 128;
-/// Entries of a row that a thread adds up, about.
-const ENTRIES_OF_THREAD: u64 = 4;
-/// Threads that add up a row, where nothing is known of rows: most of sparse matrices are short.
-const LANES: u64 = 8;
 /// So many threads add up a row at most.
 const MOST_LANES: u64 = 32;
 /// Rows of a block where several threads have one.
@@ -49,28 +51,46 @@ const THREADS: u64 = 256;
 /// The schedule of a kernel, or why none fits it.
 pub type Found = Result<String, String>;
 
+/// Whether a GPU runs a kernel of a program.
+pub type Runs<'r> = dyn Fn(&Program, usize) -> bool + 'r;
+
 /// The program with loops on units of a GPU, and the schedule of each kernel that has some.
-pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Found>) {
+pub fn on_gpu(
+    mut program: Program,
+    request: &Request<'_>,
+    runs: &Runs<'_>,
+) -> (Program, Vec<Found>) {
     let mut found = vec![];
     for k in 0..program.kernels.len() {
-        let candidates = match nest(&program, &program.kernels[k], request) {
-            Some(nest) => nest.candidates(),
-            None => vec![],
-        };
-        let mut refused = None;
-        let applied = candidates.into_iter().find_map(|text| {
-            let applied = applied(&program, &text, (k, &request.statistics));
-            applied.map_err(|why| refused = Some(why.message)).ok().map(|with| (with, text))
-        });
-        found.push(match applied {
-            Some((scheduled, text)) => {
-                program = scheduled;
-                Ok(text)
-            }
-            None => Err(refused.unwrap_or("no loop is around everything it does".to_owned())),
-        });
+        found.push(scheduled(&program, k, request, runs).map(|(scheduled, text)| {
+            program = scheduled;
+            text
+        }));
     }
     (program, found)
+}
+
+/// The program with the first schedule of a kernel by which a GPU runs it; else with the first one that can be
+/// applied.
+fn scheduled(
+    program: &Program,
+    kernel: usize,
+    request: &Request<'_>,
+    runs: &Runs<'_>,
+) -> Result<(Program, String), String> {
+    let (mut first, mut refused) = (None, None);
+    for program in std::iter::once(program.clone()).chain(by_entries(program, kernel)) {
+        let nest = nest(&program, &program.kernels[kernel], request);
+        for text in nest.iter().flat_map(Nest::candidates) {
+            match applied(&program, &text, (kernel, &request.statistics)) {
+                Ok(scheduled) if runs(&scheduled, kernel) => return Ok((scheduled, text)),
+                Ok(scheduled) => drop(first.get_or_insert((scheduled, text))),
+                Err(why) => refused = Some(why.message),
+            }
+        }
+    }
+    let none = "no loop is around everything it does";
+    first.ok_or_else(|| refused.unwrap_or(none.to_owned()))
 }
 
 /// The program with a schedule of one kernel.
@@ -86,6 +106,7 @@ fn applied(
 }
 
 /// Loops around everything else.
+#[derive(Clone)]
 struct Nest<'p> {
     request: &'p Request<'p>,
     program: &'p Program,
@@ -100,6 +121,7 @@ struct Nest<'p> {
 }
 
 /// What is in the loops.
+#[derive(Clone)]
 enum Inside {
     /// An assignment.
     Assignment,
@@ -110,6 +132,7 @@ enum Inside {
 }
 
 /// Names that nothing has.
+#[derive(Clone)]
 struct Names {
     block: String,
     warp: String,
@@ -184,9 +207,11 @@ impl Nest<'_> {
             match &self.inside {
                 Inside::Assignment => found.extend(self.of_assignment()),
                 Inside::Sum(vars) => found.extend(self.inner_sums(vars)),
-                Inside::More => {}
+                Inside::More => found.extend(self.branches()),
             }
             found.push(self.rows());
+        } else if let Inside::Assignment = self.inside {
+            found.extend(self.owned());
         }
         found.push(self.as_they_are());
         // Where sums have no order, any order will do.
@@ -213,6 +238,36 @@ impl Nest<'_> {
         }
         found.push(self.rows());
         found
+    }
+
+    /// Schedules where loops over slots or diagonals of an operand are around those over its coordinates: these go
+    /// first, those that the result tells if there are such.
+    fn owned(&self) -> Vec<String> {
+        let derived = &self.program.derived;
+        let plain = |v: &IndexVar| derived.map(*v).is_none() && derived.relation(*v).is_none();
+        let listed = |v: &IndexVar| {
+            self.reads.iter().any(|access| {
+                let format = &self.program.storage(access.tensor).format;
+                !format.is_full()
+                    && self.program.level_vars(access.tensor, &access.indices).contains(v)
+            })
+        };
+        let rows = self.loops.iter().copied().filter(|v| plain(v) && listed(v));
+        let (first, then): (Vec<IndexVar>, Vec<_>) = rows.partition(|v| self.is_told(*v));
+        let with_first = |row: IndexVar| {
+            let others = self.loops.iter().copied().filter(|v| *v != row);
+            let (told, summed): (Vec<_>, Vec<_>) =
+                others.partition(|v| plain(v) && self.is_told(*v) && !listed(v));
+            let loops = [vec![row], told, summed].concat();
+            let names: Vec<&str> = loops.iter().map(|v| self.name(*v)).collect();
+            let order = format!("reorder({}); ", names.join(", "));
+            let nest = Nest { loops, outer: 1, ..self.clone() };
+            let is_column = |v: &&IndexVar| plain(v) && nest.is_column(**v);
+            let columns = nest.loops[1..].iter().rev().find(is_column).map(|&v| nest.columns(v));
+            let found: Vec<String> = columns.into_iter().chain([nest.rows()]).collect();
+            found.into_iter().map(move |text| order.clone() + &text)
+        };
+        first.into_iter().chain(then).flat_map(with_first).collect()
     }
 
     /// Whether the result stores entries row by row, in the order of the loops: then rows are counted
@@ -347,11 +402,17 @@ impl Nest<'_> {
         }
     }
 
+    /// How many columns there are, or about how many there may be.
+    fn count_columns(&self, column: IndexVar) -> u64 {
+        self.request.statistics.dims.get(&column).copied().unwrap_or(COLUMNS)
+    }
+
     /// A part of a warp per row, columns on its threads, several of each.
     fn columns(&self, column: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
-        let columns = self.request.statistics.dims.get(&column).copied().unwrap_or(COLUMNS);
-        let threads = (columns / COLUMNS_OF_THREAD).next_power_of_two().clamp(1, MOST_LANES);
+        let threads = (self.count_columns(column) / COLUMNS_OF_THREAD)
+            .next_power_of_two()
+            .clamp(1, MOST_LANES);
         let warps = (OF_COLUMNS / threads).min(MOST_ROWS);
         let k = self.name(column);
         let inner = self.loops[self.outer..].iter().filter(|v| **v != column);
@@ -363,87 +424,6 @@ impl Nest<'_> {
              {rest}{inner}){}",
             self.on_units(self.races(), &units)
         )
-    }
-
-    /// A part of a warp per row, the entries or coordinates of a sum on its threads; a thread if that is enough.
-    fn sums(&self, sum: IndexVar) -> Vec<String> {
-        let Names { block, warp, thread, rest, .. } = &self.names;
-        let threads = self.lanes(sum);
-        if threads == 1 {
-            return vec![self.rows()];
-        }
-        let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
-        let (outer, inner): (Vec<IndexVar>, Vec<IndexVar>) = {
-            let at = self.loops.iter().position(|v| *v == sum).unwrap_or(0);
-            (self.loops[self.outer..at.max(self.outer)].to_vec(), self.loops[at + 1..].to_vec())
-        };
-        let list = |vars: &[IndexVar]| -> String {
-            vars.iter().map(|v| format!(", {}", self.name(*v))).collect()
-        };
-        let is_sum = inner.iter().all(|v| !self.is_told(*v));
-        let races = if is_sum { "parallel_reduction" } else { "atomics" };
-        let units = [(&**block, "gpu_block"), (warp, "gpu_warp")];
-        let on_threads = |split: String| {
-            format!(
-                "{rows}; {split}; reorder({block}, {warp}{}, {thread}, {rest}{}){}; \
-                 parallelize({thread}, gpu_thread, {races})",
-                list(&outer),
-                list(&inner),
-                self.on_units(self.races(), &units)
-            )
-        };
-        self.shared_sum(sum, threads).into_iter().map(on_threads).collect()
-    }
-
-    /// A part of a warp per row, the entries or coordinates of the last of the sums inside of all loops on its threads.
-    fn inner_sums(&self, sums: &[IndexVar]) -> Vec<String> {
-        let Names { block, warp, thread, rest, .. } = &self.names;
-        let Some(&sum) = sums.last() else { return vec![] };
-        let threads = self.lanes(sum);
-        if threads == 1 {
-            return vec![self.rows()];
-        }
-        let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
-        let units = [(&**block, "gpu_block"), (warp, "gpu_warp")];
-        let on_threads = |split: String| {
-            format!(
-                "{rows}; {split}; reorder({thread}, {rest}){}; \
-                 parallelize({thread}, gpu_thread, parallel_reduction)",
-                self.on_units(self.races(), &units)
-            )
-        };
-        self.shared_sum(sum, threads).into_iter().map(on_threads).collect()
-    }
-
-    /// How so many threads share a sum: the entries of an operand, or coordinates where each operand has these in an
-    /// array. Else each thread would look for all coordinates, of which an operand stores few.
-    fn shared_sum(&self, sum: IndexVar, threads: u64) -> Vec<String> {
-        let Names { thread, rest, fused, .. } = &self.names;
-        let j = self.name(sum);
-        let by_position = self.sparse(sum).map(|access| {
-            let operand = crate::cin::print::access(self.program, access);
-            format!("pos({j}, {fused}, {operand}); split({fused}, {rest}, {thread}, {threads})")
-        });
-        let by_coordinate = format!("split({j}, {rest}, {thread}, {threads})");
-        let by_coordinate = self.is_in_arrays(sum).then_some(by_coordinate);
-        by_position.into_iter().chain(by_coordinate).collect()
-    }
-
-    /// How many threads add up a row.
-    fn lanes(&self, sum: IndexVar) -> u64 {
-        let known = self.sparse(sum).and_then(|access| self.entries_of_row(access, sum));
-        let lanes = known.map(|mean| (mean / ENTRIES_OF_THREAD).max(1).next_power_of_two());
-        lanes.map_or(LANES, |lanes| lanes.min(MOST_LANES))
-    }
-
-    /// How many entries a row of an operand has on average, if its second level is over a variable
-    /// and the first one over all rows.
-    fn entries_of_row(&self, access: &Access, var: IndexVar) -> Option<u64> {
-        let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
-        let vars = self.program.level_vars(access.tensor, &access.indices);
-        let second = vars.len() == 2 && vars[1] == var;
-        let rows = *self.request.statistics.dims.get(vars.first().filter(|_| second)?)?;
-        Some(self.request.statistics.entries.get(&id)?.div_ceil(rows.max(1)))
     }
 
     /// A block per iteration of the outermost loop, threads on one inside that the result tells.
@@ -458,17 +438,20 @@ impl Nest<'_> {
         }
     }
 
-    /// A thread per entry of the operand that stores the two outermost loops' coordinates.
+    /// A thread per entry of the operand that stores the two outermost loops' coordinates, or of a list over more.
     fn entries(&self) -> Option<String> {
         let Names { block, thread, row, fused, .. } = &self.names;
-        let [i, j] = [*self.loops.first()?, *self.loops.get(1)?];
-        let operand = crate::cin::print::access(self.program, self.sparse(j)?);
+        let access = self.sparse(*self.loops.get(1)?)?;
+        let vars = self.program.level_vars(access.tensor, &access.indices);
+        let is_list = self.program.storage(access.tensor).format.chain_goes_on(0);
+        let count = if is_list && self.loops.starts_with(&vars) { vars.len() } else { 2 };
+        let (fused, text) = self.fused(count, fused);
+        let operand = crate::cin::print::access(self.program, access);
         let units = [(&**block, "gpu_block"), (thread, "gpu_thread")];
-        let (i, j) = (self.name(i), self.name(j));
+        let races = if self.lhs.indices.is_empty() { "temporary" } else { "atomics" };
         Some(format!(
-            "fuse({i}, {j}, {fused}); pos({fused}, {row}, {operand}); split({row}, {block}, \
-             {thread}, {THREADS}){}",
-            self.on_units("atomics", &units)
+            "{text}pos({fused}, {row}, {operand}); split({row}, {block}, {thread}, {THREADS}){}",
+            self.on_units(races, &units)
         ))
     }
 

@@ -20,8 +20,8 @@ const TILES: [u64; 2] = [2048, 8];
 const WIDE_TILES: [u64; 2] = [512, 64];
 
 impl Nest<'_> {
-    /// An operand with a row that takes longer on so many threads than the others do on all that a device has, and
-    /// how many of the outermost loops are over its levels.
+    /// An operand with a row that takes longer on so many threads than the others do on all that a device has, or
+    /// a list, which has no rows that threads could take; and how many of the outermost loops are over its levels.
     fn skewed(&self, lanes: u64) -> Option<(&Access, usize)> {
         let statistics = &self.request.statistics;
         let long = (LONG * lanes / MOST_LANES).max(LONG_OF_THREAD);
@@ -33,7 +33,9 @@ impl Nest<'_> {
                 longest >= long && alone > entries.saturating_mul(lanes)
             })
         };
-        let found = self.reads.iter().find(is_skewed)?;
+        let is_list =
+            |access: &&Access| self.program.storage(access.tensor).format.chain_goes_on(0);
+        let found = self.reads.iter().find(|access| is_skewed(access) || is_list(access))?;
         let vars = self.program.level_vars(found.tensor, &found.indices);
         (vars.len() > 1 && self.loops.starts_with(&vars)).then_some((found, vars.len()))
     }
@@ -60,12 +62,13 @@ impl Nest<'_> {
             ));
         };
         let [of_block, of_warp] = WIDE_TILES;
+        let threads = self.count_columns(column).next_power_of_two().clamp(1, MOST_LANES);
         let others = inner.iter().filter(|v| **v != column);
         let others: String = others.map(|v| format!(", {}", self.name(*v))).collect();
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (thread, "gpu_thread")];
         Some(format!(
             "{text}split({row}, {block}, {rest}, {of_block}); split({rest}, {warp}, {entry}, \
-             {of_warp}); split({}, {columns}, {thread}, {MOST_LANES}); reorder({block}, {warp}, \
+             {of_warp}); split({}, {columns}, {thread}, {threads}); reorder({block}, {warp}, \
              {columns}, {thread}, {entry}{others}){}",
             self.name(column),
             self.on_units("temporary", &units)
