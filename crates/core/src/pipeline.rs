@@ -8,7 +8,7 @@ use crate::lower::{Dropped, Lowered, lower};
 use crate::outline::detached;
 use crate::plan::plan;
 use crate::plan::verify::assert_valid as assert_valid_plan;
-use crate::schedule::{Found, Schedule, Wanted, refuse_dropped, schedule, schedule_on_gpu};
+use crate::schedule::{Fit, Found, Schedule, Wanted, refuse_dropped, schedule, schedule_on_gpu};
 use tamis_ir::backend::cuda::why_on_host;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::flow::size as size_of;
@@ -165,10 +165,15 @@ impl OnGpu {
     }
 }
 
-/// Whether a GPU runs all parts of a kernel that is alone in a program.
-fn runs_on_gpu(program: &cin::Program, _: usize) -> bool {
+/// How much of a kernel that is alone in a program a GPU runs as its loops say.
+fn runs_on_gpu(program: &cin::Program) -> Fit {
     let functions = functions(&detached(program.clone()), Target::GPU);
-    functions.iter().all(|lowered| why_on_host(&lowered.function).is_none())
+    let mut dropped = functions.iter().flat_map(|lowered| &lowered.dropped);
+    match dropped.next() {
+        Some(dropped) => Fit::Serial { var: dropped.names[0].clone(), why: dropped.why },
+        None if functions.iter().any(|f| why_on_host(&f.function).is_some()) => Fit::PartOnHost,
+        None => Fit::Whole,
+    }
 }
 
 /// The kernels of a program as commands want them. What their loops cannot read or write as it is

@@ -48,7 +48,7 @@ pub use bound::check_dimensions;
 pub use carried_out::{Wanted, refuse_dropped};
 pub use chosen::{chosen, have_same_loops};
 pub use command::{Command, WorkspaceKind};
-pub use gpu::heuristics::{Found, Runs};
+pub use gpu::heuristics::{Fit, Found, Runs};
 pub use gpu::{MOST_THREADS, WARP};
 pub use list::Schedule;
 pub use parse::parse;
@@ -79,11 +79,6 @@ pub fn schedule_on_gpu(
     request: &Request<'_>,
     runs: &Runs<'_>,
 ) -> (Program, Vec<Found>) {
-    let runs = |program: &Program, kernel: usize| {
-        let mut alone = program.clone();
-        alone.kernels = vec![program.kernels[kernel].clone()];
-        runs(&accumulate::accumulate(alone), 0)
-    };
-    let (program, found) = gpu::heuristics::on_gpu(program, request, &runs);
+    let (program, found) = gpu::heuristics::on_gpu(program, request, runs);
     (accumulate::accumulate(program), found)
 }

@@ -18,6 +18,7 @@
 //! taken. A kernel for which there is none runs on the host.
 
 mod entries;
+mod fit;
 mod fused;
 mod sums;
 mod tiles;
@@ -32,6 +33,9 @@ use crate::schedule::gpu::repeating;
 use crate::schedule::parse::parse;
 use crate::schedule::partial_sums;
 use entries::by_entries;
+use fit::without_unit;
+pub use fit::{Fit, Runs};
+use std::collections::VecDeque;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 
@@ -51,9 +55,6 @@ const THREADS: u64 = 256;
 /// The schedule of a kernel, or why none fits it.
 pub type Found = Result<String, String>;
 
-/// Whether a GPU runs a kernel of a program.
-pub type Runs<'r> = dyn Fn(&Program, usize) -> bool + 'r;
-
 /// The program with loops on units of a GPU, and the schedule of each kernel that has some.
 pub fn on_gpu(
     mut program: Program,
@@ -70,27 +71,40 @@ pub fn on_gpu(
     (program, found)
 }
 
-/// The program with the first schedule of a kernel by which a GPU runs it; else with the first one that can be
-/// applied.
+/// The program with the first schedule of a kernel by which a GPU runs all of it; else with one by which a GPU runs
+/// parts. Schedules that say of a loop what no unit does come last, without that.
 fn scheduled(
     program: &Program,
     kernel: usize,
     request: &Request<'_>,
     runs: &Runs<'_>,
 ) -> Result<(Program, String), String> {
-    let (mut first, mut refused) = (None, None);
+    let (mut in_part, mut refused) = (None, None);
     for program in std::iter::once(program.clone()).chain(by_entries(program, kernel)) {
         let nest = nest(&program, &program.kernels[kernel], request);
-        for text in nest.iter().flat_map(Nest::candidates) {
-            match applied(&program, &text, (kernel, &request.statistics)) {
-                Ok(scheduled) if runs(&scheduled, kernel) => return Ok((scheduled, text)),
-                Ok(scheduled) => drop(first.get_or_insert((scheduled, text))),
-                Err(why) => refused = Some(why.message),
+        let mut candidates: VecDeque<String> = nest.iter().flat_map(Nest::candidates).collect();
+        while let Some(text) = candidates.pop_front() {
+            let scheduled = match applied(&program, &text, (kernel, &request.statistics)) {
+                Ok(scheduled) => scheduled,
+                Err(why) => {
+                    refused = Some(why.message);
+                    continue;
+                }
+            };
+            let mut alone = scheduled.clone();
+            alone.kernels = vec![scheduled.kernels[kernel].clone()];
+            match runs(&accumulate(alone)) {
+                Fit::Whole => return Ok((scheduled, text)),
+                Fit::PartOnHost => drop(in_part.get_or_insert((scheduled, text))),
+                Fit::Serial { var, why } => {
+                    refused = Some(why.to_owned());
+                    candidates.extend(without_unit(&text, &var));
+                }
             }
         }
     }
     let none = "no loop is around everything it does";
-    first.ok_or_else(|| refused.unwrap_or(none.to_owned()))
+    in_part.ok_or_else(|| refused.unwrap_or(none.to_owned()))
 }
 
 /// The program with a schedule of one kernel.
