@@ -6,9 +6,11 @@
 //!    ([`Derived::follows`](super::Derived::follows)).
 //! 4. Values: no reduction is left; what they read was given, or computed by an earlier kernel or a producer.
 //! 5. A producer writes a register or a workspace; kernels write nothing else but their results, each its own.
-//! 6. Tags belong to loops of their kernel; operators have as many operands as they take.
+//! 6. Modes of temporaries are coordinates: no diagonals, which may be negative, and no slots.
+//! 7. Tags belong to loops of their kernel; operators have as many operands as they take.
 
 use super::{Kernel, Program, Role, Stmt, print};
+use crate::format::LevelMap;
 use crate::notation::{Access, Expr};
 use std::collections::BTreeSet;
 use tamis_ir::algebra::BinaryOp;
@@ -138,7 +140,19 @@ impl Checker<'_> {
             let (name, used) = (self.tensor(a.tensor), a.indices.len());
             return Err(format!("{name} has {order} modes and is used with {used}"));
         }
+        if self.program.tensors[a.tensor].role == Role::Temporary {
+            a.indices.iter().try_for_each(|&var| self.is_coordinate(var))?;
+        }
         a.indices.iter().try_for_each(|&var| self.in_scope(var, loops))
+    }
+
+    fn is_coordinate(&self, var: IndexVar) -> Checked {
+        match self.program.derived.map(var) {
+            Some(LevelMap::Diff { .. } | LevelMap::Slot(_)) => {
+                Err(format!("a temporary has a mode of {}, which is no coordinate", self.name(var)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn in_scope(&self, var: IndexVar, loops: &[IndexVar]) -> Checked {

@@ -188,9 +188,9 @@ fn home(cx: &Context<'_>, tensors: &[&Access], vars: &[IndexVar]) -> Option<usiz
 /// The variables of an operand, in the order of its levels where these store nothing else.
 fn order_of(cx: &Context<'_>, access: &Access) -> Vec<IndexVar> {
     let levels = cx.level_vars(access);
-    let is_plain =
-        levels.len() == access.indices.len() && access.indices.iter().all(|v| levels.contains(v));
-    if is_plain { levels } else { access.indices.clone() }
+    let vars = Expr::Access(access.clone()).free_vars();
+    let is_plain = levels.len() == vars.len() && vars.iter().all(|v| levels.contains(v));
+    if is_plain { levels } else { vars }
 }
 
 /// Whether the loops of a sum of a product of tensors are split.

@@ -48,7 +48,7 @@ pub(super) fn operand(
     });
     let fill = cx.program.storage(access.tensor).fill.computed(compute);
     let decides = BinaryOp::Mul.annihilated_left(fill).is_some();
-    let is_whole = !access.is_sliced();
+    let is_whole = !access.is_sliced() && !access.is_diagonal();
     (adds_rows && is_whole && is_row && is_reached && is_alone && is_same && decides)
         .then(|| access.clone())
 }
