@@ -60,11 +60,11 @@ class Methods:
     def __rrshift__(self, other: Any) -> Any:
         return _known(self).__array_ufunc__(numpy.right_shift, "__call__", other, self)
 
-    def argmax(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
         """Where the first of the greatest elements is, along an axis, or among all."""
         return numpy.argmax(self, axis=axis, out=out, keepdims=keepdims)
 
-    def argmin(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
         """Where the first of the least elements is, along an axis, or among all."""
         return numpy.argmin(self, axis=axis, out=out, keepdims=keepdims)
 
@@ -74,7 +74,7 @@ class Methods:
         """Where the least element is along an axis, the next, and so on, as an array of NumPy's."""
         return numpy.argsort(self, axis, kind, order, stable=stable)
 
-    def clip(self, min: Any = None, max: Any = None, out: None = None) -> Any:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """The elements, those below ``min`` or above ``max`` replaced by these."""
         return numpy.clip(self, min, max, out=out)
 
@@ -90,11 +90,11 @@ class Methods:
             return numpy.conjugate(self)
         return made.copy() if copy else made
 
-    def cumprod(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """The products of the elements up to each, along an axis, or of all."""
         return numpy.cumprod(self, axis, dtype, out)
 
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: None = None) -> Any:
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """The sums of the elements up to each, along an axis, or of all, as an array of NumPy's."""
         return numpy.cumsum(self, axis, dtype, out)
 
@@ -174,7 +174,7 @@ class Methods:
         self,
         axis: Any = None,
         dtype: Any = None,
-        out: None = None,
+        out: Any = None,
         ddof: float = 0,
         keepdims: bool = False,
     ) -> Any:
@@ -209,7 +209,7 @@ class Methods:
         self,
         axis: Any = None,
         dtype: Any = None,
-        out: None = None,
+        out: Any = None,
         ddof: float = 0,
         keepdims: bool = False,
     ) -> Any:

@@ -79,11 +79,11 @@ class ScipyMethods:
         """The product of the elements of both."""
         return numpy.multiply(self, other)
 
-    def nanmax(self, axis: Any = None, out: None = None) -> Any:
+    def nanmax(self, axis: Any = None, out: Any = None) -> Any:
         """The greatest element that is no NaN, along an axis, or of all."""
         return numpy.nanmax(self, axis, out)
 
-    def nanmin(self, axis: Any = None, out: None = None) -> Any:
+    def nanmin(self, axis: Any = None, out: Any = None) -> Any:
         """The least element that is no NaN, along an axis, or of all."""
         return numpy.nanmin(self, axis, out)
 

@@ -170,7 +170,7 @@ class Operators:
         self,
         axis: Any = None,
         dtype: Any = None,
-        out: None = None,
+        out: Any = None,
         keepdims: bool = False,
         initial: Any = None,
         where: Any = True,
@@ -182,7 +182,7 @@ class Operators:
         self,
         axis: Any = None,
         dtype: Any = None,
-        out: None = None,
+        out: Any = None,
         keepdims: bool = False,
         initial: Any = None,
         where: Any = True,
@@ -193,7 +193,7 @@ class Operators:
     def min(
         self,
         axis: Any = None,
-        out: None = None,
+        out: Any = None,
         keepdims: bool = False,
         initial: Any = None,
         where: Any = True,
@@ -204,7 +204,7 @@ class Operators:
     def max(
         self,
         axis: Any = None,
-        out: None = None,
+        out: Any = None,
         keepdims: bool = False,
         initial: Any = None,
         where: Any = True,
@@ -213,13 +213,13 @@ class Operators:
         return self._reduced("max", axis, out, keepdims, where, initial=initial)
 
     def any(
-        self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Any:
         """Whether some element is not zero."""
         return self._reduced("any", axis, out, keepdims, where)
 
     def all(
-        self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Any:
         """Whether no element is zero."""
         return self._reduced("all", axis, out, keepdims, where)
@@ -268,7 +268,7 @@ class Operators:
         self,
         axis: Any = None,
         dtype: Any = None,
-        out: None = None,
+        out: Any = None,
         keepdims: bool = False,
         *,
         where: Any = True,
