@@ -3,6 +3,7 @@
 
 mod again;
 mod large;
+mod products;
 
 pub use large::large;
 
@@ -29,6 +30,9 @@ pub fn case(random: &mut Random) -> Case {
 /// A random case whose formats, for tensors of some order, are drawn from this.
 pub fn case_in(random: &mut Random, formats: &Formats) -> Case {
     let mut g = Generator::new(random, formats);
+    if g.random.one_in(5) {
+        (g.plain, g.usual) = (true, false);
+    }
     let statements = if g.random.one_in(6) { 2 } else { 1 };
     let mut texts = vec![];
     for n in 0..statements {
@@ -73,8 +77,10 @@ struct Generator<'r> {
     shapes: BTreeMap<String, Vec<u64>>,
     /// The dimensions of results of which every element has been given a value.
     complete: BTreeMap<String, Vec<u64>>,
-    /// Whether operands are stored as most people do.
+    /// Whether values are products of many operands.
     plain: bool,
+    /// Whether operands are stored as most people do.
+    usual: bool,
     /// Whether dimensions are beyond what vectors, tiles and strips take at once.
     wide: bool,
     /// How many entries operands have at least, as far as they have so many elements.
@@ -138,6 +144,7 @@ impl<'r> Generator<'r> {
             shapes: BTreeMap::new(),
             complete: BTreeMap::new(),
             plain,
+            usual: plain,
             wide,
             least: 0,
             divides,
@@ -333,33 +340,6 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// A value over an operand that may be 0.
-    fn quotient(&mut self, depth: usize) -> String {
-        let a = self.value(depth - 1);
-        let order = self.random.below(3).min(self.vars.len());
-        let mut vars = self.vars.clone();
-        self.random.shuffle(&mut vars);
-        vars.truncate(order);
-        if self.operands.len() >= TENSORS.len() {
-            return a;
-        }
-        let name = TENSORS[self.operands.len()];
-        let (text, dims) = self.indices(&vars);
-        let mut divisor = self.operand(name, dims);
-        for (_, value) in &mut divisor.entries {
-            value.re = value.re.clamp(-2.0, 2.0);
-        }
-        self.operands.push(divisor);
-        let d = access(name, &text);
-        if self.random.one_in(3) { format!("mod({a}, {d})") } else { format!("({a}) / {d}") }
-    }
-
-    /// A product of many operands.
-    fn product(&mut self) -> String {
-        let factors: Vec<String> = (0..3 + self.random.below(3)).map(|_| self.leaf()).collect();
-        factors.join(" * ")
-    }
-
     fn leaf(&mut self) -> String {
         if self.flavour == Flavour::Arithmetic {
             match self.random.below(16) {
@@ -374,10 +354,11 @@ impl<'r> Generator<'r> {
         }
         let order = *self.random.pick(&[0, 1, 1, 2, 2, 2, 2, 3]);
         let mut vars = vec![];
+        let diagonal = if self.plain && !self.usual { 1 } else { 4 };
         for _ in 0..order {
             let v = *self.random.pick(&self.vars.clone());
             let again = vars.contains(&v);
-            if !again || (self.fits(&vars, v) && self.random.one_in(4)) {
+            if !again || (self.fits(&vars, v) && self.random.one_in(diagonal)) {
                 vars.push(v);
             }
         }
@@ -421,7 +402,7 @@ impl<'r> Generator<'r> {
     }
 
     fn operand(&mut self, name: &str, dims: Vec<u64>) -> Operand {
-        let mut format = match (self.plain && self.random.below(4) > 0, dims.len()) {
+        let mut format = match (self.usual && self.random.below(4) > 0, dims.len()) {
             (true, 2) => (*self.random.pick(&["dense", "dense", "csr", "csc", "dcsr"])).to_owned(),
             (true, 3) => (*self.random.pick(&["dense", "csf"])).to_owned(),
             (true, _) => "dense".to_owned(),
