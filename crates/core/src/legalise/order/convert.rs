@@ -12,7 +12,7 @@ use crate::legalise::copies::transpose::is_dense;
 use crate::legalise::{Legaliser, Task};
 use crate::notation::{Access, Expr, Slicing};
 use std::collections::BTreeMap;
-use tamis_ir::ids::{Mode, TensorId};
+use tamis_ir::ids::{IndexVar, Mode, TensorId};
 
 impl Legaliser<'_> {
     /// Replaces operands by copies whose levels are in loop order.
@@ -28,10 +28,11 @@ impl Legaliser<'_> {
             // The copy of a diagonal begins with one of the whole tensor.
             let vars = if repeats { source.indices.clone() } else { vars };
             let format = copy_format(self, &source, &vars);
-            let modes =
-                vars.iter().map(|v| source.indices.iter().position(|own| own == v)).collect();
-            let slices = source.slices.clone();
-            let made = Copied { of: access.tensor, slices, modes, format, copy: access.tensor };
+            let mode = |v: &IndexVar| source.indices.iter().position(|own| own == v);
+            let [modes, diagonal] =
+                [&vars, &source.indices].map(|of| of.iter().map(mode).collect());
+            let (of, slices) = (access.tensor, source.slices.clone());
+            let made = Copied { of, slices, modes, diagonal, format, copy: of };
             let known = copies.iter().find(|other| !repeats && made.is_like(other));
             let mut copy = match known {
                 Some(known) => Expr::Access(Access::of(known.copy, vars)),
@@ -78,6 +79,8 @@ struct Copied {
     slices: BTreeMap<Mode, Slicing>,
     /// The modes of the tensor that the levels of the copy are.
     modes: Vec<Option<usize>>,
+    /// For each mode of the tensor the first that has the same coordinate.
+    diagonal: Vec<Option<usize>>,
     format: Format,
     copy: TensorId,
 }
@@ -87,6 +90,7 @@ impl Copied {
     fn is_like(&self, other: &Copied) -> bool {
         let has_all_modes = self.modes.iter().all(Option::is_some);
         let is_of_same = self.of == other.of && self.slices == other.slices;
+        let is_of_same = is_of_same && self.diagonal == other.diagonal;
         has_all_modes && is_of_same && (&self.modes, &self.format) == (&other.modes, &other.format)
     }
 }
