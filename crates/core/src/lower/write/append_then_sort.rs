@@ -9,6 +9,7 @@
 //!
 //! This is `reorder` of the thesis (section 4.4), and its `dedup`, on the side of the result: without a scratch array.
 
+use crate::level::LevelArrays;
 use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::Value;
@@ -16,7 +17,7 @@ use crate::lower::write::append::LevelWriter;
 use crate::lower::{Code, Lowerer};
 use crate::plan::{Node, Rest};
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, assign, eq, for_loop, int, lt, when};
+use tamis_ir::ir::build::{add, assign, eq, for_loop, int, lt, sub, when};
 use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
@@ -37,16 +38,19 @@ impl Lowerer<'_> {
         let next = levels.next(cx, level);
         let begin = cx.temp_of(next, "_begin");
         let (lo, hi) = (Expr::Var(begin), Expr::Var(next));
-        let mut several = vec![];
-        if combines || cx.levels().kind(level).properties().ordered {
-            let arrays = cx.result();
-            let crd = arrays.levels[level].crd.expect("a level that is appended has coordinates");
-            let (keys, carried) = (vec![crd.array], arrays.vals.arrays());
-            several.push(ir::Stmt::Sort { keys, carried, lo: lo.clone(), hi: hi.clone() });
-        }
-        if combines {
-            several.extend(cx.combined_neighbours(level, begin, next));
-        }
+        let arrays = cx.result();
+        let crds = arrays.levels[level].clone();
+        let crd = crds.crd.expect("a level that is appended has coordinates");
+        let (keys, carried) = (vec![crd.array], arrays.vals.arrays());
+        let sort = ir::Stmt::Sort { keys, carried, lo: lo.clone(), hi: hi.clone() };
+        let several = match combines {
+            true => {
+                let put_right = [vec![sort], cx.combined_neighbours(level, begin, next)].concat();
+                cx.unless_ascending(&crds, (begin, next), put_right)
+            }
+            false if cx.levels().kind(level).properties().ordered => vec![sort],
+            false => vec![],
+        };
         let mut stmts = vec![assign(begin, hi.clone())];
         stmts.extend(body.stmts);
         stmts.push(when(lt(add(lo, int(1)), hi), several));
@@ -56,6 +60,25 @@ impl Lowerer<'_> {
 }
 
 impl Symbols<'_> {
+    /// What is done unless the coordinates from one position to another ascend.
+    fn unless_ascending(
+        &mut self,
+        crds: &LevelArrays,
+        (begin, next): (Var, Var),
+        then: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let (q, falls) = (self.temp("q"), self.temp("falls"));
+        let at = |v: Var| Expr::Var(v);
+        let rises = lt(crds.coordinate(sub(at(q), int(1))), crds.coordinate(at(q)));
+        let found = vec![assign(falls, int(1))];
+        let check = vec![ir::Stmt::If { cond: rises, then: vec![], otherwise: found }];
+        vec![
+            assign(falls, int(0)),
+            for_loop(q, add(at(begin), int(1)), at(next), check),
+            when(lt(int(0), at(falls)), then),
+        ]
+    }
+
     /// Combines entries of the same coordinate that follow each other, of two and more that end at the next free
     /// position.
     fn combined_neighbours(&mut self, level: usize, begin: Var, next: Var) -> Vec<ir::Stmt> {
