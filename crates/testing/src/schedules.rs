@@ -7,6 +7,7 @@ use crate::random::Random;
 use tamis::Backend;
 use tamis_core::cin::{Program, print};
 use tamis_core::notation::Expr;
+use tamis_ir::algebra::ZeroRule;
 use tamis_ir::ids::IndexVar;
 
 /// Commands that put loops of the last kernel on units of a GPU; empty if none can be.
@@ -322,6 +323,12 @@ fn coordinates(program: &Program, loops: &[IndexVar]) -> Vec<IndexVar> {
     found
 }
 
+/// Whether a value has functions that are 0 where the first argument is absent, whatever the second one is.
+fn divides(e: &Expr) -> bool {
+    matches!(e, Expr::Binary(op, ..) if op.zero_rule() == ZeroRule::First)
+        || e.children().into_iter().any(divides)
+}
+
 /// A part of a value over no loop, one or two.
 fn precompute(
     random: &mut Random,
@@ -331,6 +338,7 @@ fn precompute(
 ) -> Option<String> {
     let mut values: Vec<Expr> = vec![];
     program.kernels.last()?.body.for_each_assign(&mut |_, _, rhs| values.push(rhs.clone()));
+    let divides = values.iter().any(divides);
     let mut part = random.pick(&values);
     while !part.children().is_empty() && random.one_in(2) {
         let children = part.children();
@@ -348,7 +356,9 @@ fn precompute(
     }
     let renamed = random.one_in(2);
     let own = |v: &str| if renamed { format!("{v}w{n}") } else { v.to_owned() };
-    let kind = random.pick(&["", "", ", dense", ", listed", ", bitmap", ", hashed"]);
+    let kind = *random.pick(&["", "", ", dense", ", listed", ", bitmap", ", hashed"]);
+    // The zeros of a dense workspace are numbers, which divided by an absent one are NaN.
+    let kind = if kind == ", dense" && divides { "" } else { kind };
     Some(match next.filter(|_| random.one_in(3)) {
         Some(next) => {
             let (a, b) = (own(var), own(next));
