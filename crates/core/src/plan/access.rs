@@ -52,22 +52,37 @@ pub(crate) struct AccessMethods<'p> {
 }
 
 impl AccessMethods<'_> {
-    /// How an operand can be read.
+    /// How an operand can be read: of those that can only be walked alone, the first is.
     pub(crate) fn of(self, access: &Access, loops: &[IndexVar], task: &Task) -> AccessMethod {
+        let before = task.value.accesses().into_iter().take_while(|a| *a != access);
+        let mut alone = before.filter(|a| self.is_alone(a));
+        self.after(access, loops, task, alone.next().is_some())
+    }
+
+    /// How an operand can be read where all others that can only be walked alone are copied.
+    pub(crate) fn of_one(self, access: &Access, loops: &[IndexVar], task: &Task) -> AccessMethod {
+        self.after(access, loops, task, false)
+    }
+
+    /// How an operand can be read, perhaps after another one that can only be walked alone.
+    fn after(
+        self,
+        access: &Access,
+        loops: &[IndexVar],
+        task: &Task,
+        alone_before: bool,
+    ) -> AccessMethod {
         let format = &self.program.storage(access.tensor).format;
         if format.is_plain() && !self.passes_over(access) {
             return self.of_plain(access, loops);
         }
         let Some(way) = self.down(access, loops) else { return AccessMethod::Copied };
         let alone = format.is_revisiting() || walks_padding(format) || self.passes_over(access);
-        let others = task.value.accesses();
-        let other_alone = |mut others: std::slice::Iter<'_, &Access>| {
-            others.any(|a| *a != access && self.is_alone(a))
-        };
-        let before = others.iter().take_while(|a| **a != access).count();
+        let other_alone =
+            || task.value.accesses().into_iter().any(|a| a != access && self.is_alone(a));
         let copied = match alone {
-            true => !self.decides(access, task) || other_alone(others[..before].iter()),
-            false => repeats(format) && other_alone(others.iter()),
+            true => !self.decides(access, task) || alone_before,
+            false => repeats(format) && other_alone(),
         };
         let copied = copied || (self.adds_entries(access) && !self.is_linear(access, task));
         if copied { AccessMethod::Copied } else { way }

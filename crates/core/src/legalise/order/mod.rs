@@ -182,14 +182,6 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
         picked.map(|(a, _)| a.clone()).collect()
     };
     let needed = those(&|way| way == AccessMethod::Copied);
-    // Loops over slots are for the operand that has them.
-    let copied = |var: &IndexVar| {
-        let owner = cx.program.derived.slots(*var);
-        owner.is_some_and(|(tensor, _)| needed.iter().any(|a| a.tensor == tensor))
-    };
-    if vars.iter().any(copied) {
-        return vec![];
-    }
     let against = those(&|way| way != AccessMethod::Direct);
     let searched = against.len() - needed.len();
     let unlisted =
@@ -202,6 +194,7 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     located.extend(merged.filter(|a| !listed.contains(a)).cloned());
     let by_rows = located.len() > listed.len() && !cx.request.commands.given;
     let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
+    let other_alone = by_another_alone(cx, task, (accesses, &needed), &vars);
     // A search doubles the code where the operand may be absent.
     let mut variants = match searched {
         1..=MAX_SEARCHED => vec![copied(needed), copied(against)],
@@ -209,6 +202,12 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     };
     variants.extend(more.then(|| copied(listed)));
     variants.extend(by_rows.then(|| copied(located)));
+    variants.extend(other_alone.into_iter().map(copied));
+    // Loops over slots are for the operand that has them.
+    variants.retain(|order| {
+        let mut owners = order.vars.iter().filter_map(|v| cx.program.derived.slots(*v));
+        !owners.any(|(tensor, _)| order.converted.iter().any(|a| a.tensor == tensor))
+    });
     let transposed = transposed_operands(cx, task, &vars);
     if !transposed.is_empty() {
         let with = |order: &Order| {
@@ -219,6 +218,27 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
         variants.extend(more);
     }
     variants
+}
+
+/// The operands to copy where another one than the first of those that can only be walked alone is left as it is.
+fn by_another_alone(
+    cx: &Context<'_>,
+    task: &Task,
+    (accesses, needed): (&[Access], &[Access]),
+    vars: &[IndexVar],
+) -> Vec<Vec<Access>> {
+    let methods = cx.access_methods();
+    let alone: Vec<&Access> = accesses.iter().filter(|a| methods.is_alone(a)).collect();
+    if alone.len() < 2 || cx.request.commands.given {
+        return vec![];
+    }
+    let is_left =
+        |a: &&&Access| needed.contains(a) && methods.of_one(a, vars, task) != AccessMethod::Copied;
+    let copied = |left: &&Access| {
+        let others = accesses.iter().filter(|a| a != left);
+        others.filter(|a| needed.contains(a) || alone.contains(a)).cloned().collect()
+    };
+    alone.iter().filter(is_left).map(copied).collect()
 }
 
 /// Whether no loop of an order walks a level of an operand, which is not computed either.
