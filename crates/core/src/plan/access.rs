@@ -6,12 +6,14 @@
 //! | with other operands    | merged          | merged by segments  | reordered                    |
 //! | after its coordinate   | located or searched | copied          | located, or copied           |
 //!
-//! An operand decides alone if nothing is to be done without it; the others are then located.
+//! An operand decides alone if nothing is to be done without it, or the same once for all coordinates that it lacks; the
+//! others are then located.
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, WalkOrder};
 use crate::format::{Format, LevelMap};
 use crate::notation::{Access, Expr};
+use std::collections::BTreeSet;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
@@ -52,14 +54,14 @@ pub(crate) struct AccessMethods<'p> {
 }
 
 impl AccessMethods<'_> {
-    /// How an operand can be read: of those that can only be walked alone, the first is.
+    /// How an operand can be read; of several that can only be walked alone, the first is walked.
     pub(crate) fn of(self, access: &Access, loops: &[IndexVar], task: &Task) -> AccessMethod {
         let before = task.value.accesses().into_iter().take_while(|a| *a != access);
         let mut alone = before.filter(|a| self.is_alone(a));
         self.after(access, loops, task, alone.next().is_some())
     }
 
-    /// How an operand can be read where all others that can only be walked alone are copied.
+    /// How an operand that can only be walked alone can be read where all others like it are copied.
     pub(crate) fn of_one(self, access: &Access, loops: &[IndexVar], task: &Task) -> AccessMethod {
         self.after(access, loops, task, false)
     }
@@ -81,7 +83,10 @@ impl AccessMethods<'_> {
         let other_alone =
             || task.value.accesses().into_iter().any(|a| a != access && self.is_alone(a));
         let copied = match alone {
-            true => !self.decides(access, task) || alone_before,
+            true => {
+                alone_before
+                    || !(self.decides(access, task) || self.leaves_once(access, loops, task))
+            }
             false => repeats(format) && other_alone(),
         };
         let copied = copied || (self.adds_entries(access) && !self.is_linear(access, task));
@@ -192,6 +197,29 @@ impl AccessMethods<'_> {
         let absent = |a: &Access| a == access;
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
         self.nothing(task).is_some_and(|n| n.same_value(c))
+    }
+
+    /// Whether, in each loop over a level of an operand, one iteration does what all those without an entry do: the
+    /// maximum of a row takes their 0 once.
+    fn leaves_once(self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
+        let Expr::Reduce { op, body, .. } = &task.value else { return false };
+        let revisits = self.program.storage(access.tensor).format.is_revisiting();
+        // Sums would count the coordinates without an entry.
+        if revisits || *op == ReduceOp::Add {
+            return false;
+        }
+        let facts = Facts { program: self.program, compute: task.compute };
+        let rest = facts.expr_without(body, &|a| a == access);
+        self.program.levels(access).into_iter().all(|(level, var)| {
+            // The parts of an outermost loop over positions do not know whether all coordinates have entries.
+            let outer = loops.iter().position(|v| *v == var).filter(|at| *at > 0);
+            level.kind.properties().full
+                || outer.is_some_and(|at| {
+                    let mut known = BTreeSet::new();
+                    loops[..at].iter().for_each(|v| self.program.derived.learn(*v, &mut known));
+                    facts.takes_once((var, &known), (*op, &task.vars), &rest)
+                })
+        })
     }
 
     /// The value without effect: that of unwritten elements of the result, if an empty sum has the same.

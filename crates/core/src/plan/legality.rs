@@ -8,10 +8,13 @@
 //! order of their levels they are searched, and what is to be done with an entry and without one is
 //! code of its own.
 
+use super::Planner;
 use super::access::{AccessMethod, AccessMethods, Task};
+use super::read;
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::notation::{Access, Expr};
+use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
 /// An operand that the loops of a kernel cannot read, with those around it.
@@ -60,7 +63,7 @@ fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
 fn needed_elsewhere(
     program: &Program,
     kernel: &Kernel,
-    var: IndexVar,
+    (var, outer): (IndexVar, &[IndexVar]),
     body: &Stmt,
 ) -> Option<Access> {
     let ways = AccessMethods { program };
@@ -71,7 +74,14 @@ fn needed_elsewhere(
     operands.into_iter().find(|operand| {
         let levels = program.levels(operand);
         let walked = levels.iter().any(|(l, v)| *v == var && !l.kind.locates());
-        walked && facts.without(body, &|a| a == operand).is_some()
+        let is_once = |rest: &Stmt| {
+            let mut known = BTreeSet::new();
+            outer.iter().for_each(|v| program.derived.learn(*v, &mut known));
+            !outer.is_empty()
+                && !read::adds(rest)
+                && read::is_once(Planner::new(program, kernel), var, &known, rest)
+        };
+        walked && facts.without(body, &|a| a == operand).is_some_and(|rest| !is_once(&rest))
     })
 }
 
@@ -84,9 +94,11 @@ fn within(
     match s {
         Stmt::Forall { var, body } => {
             loops.push(*var);
-            let found = within(program, kernel, body, loops);
-            let found = found
-                .or_else(|| Some((needed_elsewhere(program, kernel, *var, body)?, loops.clone())));
+            let found = within(program, kernel, body, loops).or_else(|| {
+                let outer = &loops[..loops.len() - 1];
+                let found = needed_elsewhere(program, kernel, (*var, outer), body)?;
+                Some((found, loops.clone()))
+            });
             loops.pop();
             found
         }

@@ -19,6 +19,7 @@ use crate::format::LevelSpec;
 use crate::iteration::lattice::{Lattice, Point, Set};
 use crate::level::LevelKind;
 use crate::notation::{Access, Slicing};
+use std::collections::BTreeSet;
 use std::slice::from_ref;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::ids::IndexVar;
@@ -224,7 +225,7 @@ impl ReadPlanner<'_> {
             let is_cut = kernel.cut.chunked && (outermost || self.planner.is_on_threads(own));
             let is_plain = own == var && !in_order && !is_cut;
             let is_silent = |rest: &Stmt| {
-                is_plain && self.is_once(own, known, rest)
+                is_plain && is_once(self.planner, own, &known.bound, rest)
                     || self.is_if_empty((own, var), known, rest, from_ref(&driver.access))
             };
             lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
@@ -288,22 +289,12 @@ impl ReadPlanner<'_> {
         result_level: Option<usize>,
     ) -> Option<(Stmt, Times)> {
         let rest = &lattice.points.last()?.body;
-        if !self.is_once(own, known, rest) || result_level.is_some() {
+        if !is_once(self.planner, own, &known.bound, rest) || result_level.is_some() {
             return None;
         }
         let rest = lattice.points.pop_if(|point| point.present == 0)?.body;
         let times = if adds(&rest) { Times::Each } else { Times::Once };
         Some((rest, times))
-    }
-
-    /// Whether a statement does for one coordinate of a loop what it does for all of them, at any
-    /// time.
-    fn is_once(self, own: IndexVar, known: &Known, s: &Stmt) -> bool {
-        let Planner { program, kernel, facts } = self.planner;
-        let is_plain = !program.derived.is_scheduled(own)
-            && !kernel.tags.contains_key(&own)
-            && !kernel.scatter;
-        is_plain && facts.is_once(own, &known.bound, s)
     }
 
     /// How the drivers of a loop are merged.
@@ -472,8 +463,22 @@ fn is_copy(s: &Stmt) -> bool {
     }
 }
 
+/// Whether a statement does for one coordinate of a loop, where some variables are known, what it does for all of
+/// them, at any time.
+pub(super) fn is_once(
+    planner: Planner<'_>,
+    own: IndexVar,
+    known: &BTreeSet<IndexVar>,
+    s: &Stmt,
+) -> bool {
+    let Planner { program, kernel, facts } = planner;
+    let is_plain =
+        !program.derived.is_scheduled(own) && !kernel.tags.contains_key(&own) && !kernel.scatter;
+    is_plain && facts.is_once(own, known, s)
+}
+
 /// Whether a statement adds values up.
-fn adds(s: &Stmt) -> bool {
+pub(super) fn adds(s: &Stmt) -> bool {
     let mut found = false;
     let target = written(s);
     s.for_each_assign(&mut |lhs, op, _| found |= lhs.tensor == target && op == Some(ReduceOp::Add));

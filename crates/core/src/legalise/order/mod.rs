@@ -175,8 +175,15 @@ fn is_rest_once(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
 /// An order with operands against it searched, and with them converted; and with dense operands that
 /// it goes across transposed.
 fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
-    let ways: Vec<AccessMethod> =
-        accesses.iter().map(|a| cx.access_methods().of(a, &vars, task)).collect();
+    let methods = cx.access_methods();
+    let way = |a: &Access| match methods.of(a, &vars, task) {
+        // A command could ask for loops in which nothing is done once for all coordinates without an entry.
+        _ if cx.request.commands.given && methods.is_alone(a) && !methods.decides(a, task) => {
+            AccessMethod::Copied
+        }
+        way => way,
+    };
+    let ways: Vec<AccessMethod> = accesses.iter().map(way).collect();
     let those = |chosen: &dyn Fn(AccessMethod) -> bool| -> Vec<Access> {
         let picked = accesses.iter().zip(&ways).filter(|(_, way)| chosen(**way));
         picked.map(|(a, _)| a.clone()).collect()
@@ -194,7 +201,8 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     located.extend(merged.filter(|a| !listed.contains(a)).cloned());
     let by_rows = located.len() > listed.len() && !cx.request.commands.given;
     let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
-    let other_alone = by_another_alone(cx, task, (accesses, &needed), &vars);
+    let copied_first = if searched > MAX_SEARCHED { &against } else { &needed };
+    let other_alone = by_another_alone(cx, task, (accesses, copied_first), &vars);
     // A search doubles the code where the operand may be absent.
     let mut variants = match searched {
         1..=MAX_SEARCHED => vec![copied(needed), copied(against)],
@@ -220,7 +228,8 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     variants
 }
 
-/// The operands to copy where another one than the first of those that can only be walked alone is left as it is.
+/// Lists of operands to copy, one for each operand that can only be walked alone and is left as stored, though it is not
+/// the first such.
 fn by_another_alone(
     cx: &Context<'_>,
     task: &Task,

@@ -1,10 +1,12 @@
 //! Results whose rows are appended as their entries come, and then sorted: of rows that are in order nevertheless, as
-//! those of most unordered matrices, nothing moves.
+//! those of most unordered matrices, nothing moves. Rows that may have duplicates are looked at first: those that ascend
+//! strictly have none, and need no second pass that combines.
 //!
 //! ```text
 //! csr, one row       begin = pC2;  for .. C2_crd[pC2] = j;  C_vals[pC2] = ..;  pC2 = pC2 + 1
 //!                    sort begin..pC2 by C2_crd with C_vals
-//! with duplicates    for q in begin + 1..pC2  where C2_crd[q] is the last one that is kept, combine, else keep it
+//! with duplicates    unless C2_crd ascends, sort, and
+//!                    for q in begin + 1..pC2  where C2_crd[q] is the last one that is kept, combine, else keep it
 //! ```
 //!
 //! This is `reorder` of the thesis (section 4.4), and its `dedup`, on the side of the result: without a scratch array.
@@ -60,7 +62,7 @@ impl Lowerer<'_> {
 }
 
 impl Symbols<'_> {
-    /// What is done unless the coordinates from one position to another ascend.
+    /// Statements that run only if the coordinates between two positions do not ascend strictly.
     fn unless_ascending(
         &mut self,
         crds: &LevelArrays,
