@@ -47,7 +47,12 @@ impl Lowerer<'_> {
         let sort = ir::Stmt::Sort { keys, carried, lo: lo.clone(), hi: hi.clone() };
         let several = match combines {
             true => {
-                let put_right = [vec![sort], cx.combined_neighbours(level, begin, next)].concat();
+                // Entries came, so there is room for them: the verifier cannot see that.
+                let there = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
+                let mut put_right: Vec<ir::Stmt> =
+                    arrays.vals.arrays().into_iter().chain([crd.array]).map(there).collect();
+                put_right.push(sort);
+                put_right.extend(cx.combined_neighbours(level, begin, next));
                 cx.unless_ascending(&crds, (begin, next), put_right)
             }
             false if cx.levels().kind(level).properties().ordered => vec![sort],
