@@ -118,6 +118,12 @@ pub fn assign(var: Var, value: Expr) -> Stmt {
     Stmt::Assign { var, value }
 }
 
+/// Reserves what an array has already. The verifier then knows that there is room, though only some paths to here
+/// reserve it.
+pub fn keep_room(array: Array) -> Stmt {
+    Stmt::Reserve { array, len: Expr::Len(array) }
+}
+
 /// `for var in lo..hi`.
 pub fn for_loop(var: Var, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
     Stmt::For { var, lo, hi, step: 1, body }

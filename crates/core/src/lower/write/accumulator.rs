@@ -26,7 +26,7 @@ use crate::plan::{Node, Rest};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
-use tamis_ir::ir::build::{add, assign, eq, for_loop, int, load, store, sub, when};
+use tamis_ir::ir::build::{add, assign, eq, for_loop, int, keep_room, load, store, sub, when};
 use tamis_ir::ir::{self, ArrayRole, Expr};
 
 /// The coordinates of one level that have come, and what is known at each.
@@ -135,8 +135,7 @@ impl Accumulator {
         each.extend(levels.keep(cx, self.level, &|_| coordinate.clone()));
         each.push(store(self.at, self.listed_at(q, Expr::Var(c)), next));
         stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), each));
-        let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
-        stmts.extend(cx.result().vals.arrays().into_iter().map(own));
+        stmts.extend(cx.result().vals.arrays().into_iter().map(keep_room));
         stmts.extend(fill);
         let forget = match &self.slice {
             Some(slice) => slice.in_slots(vec![slice.cleared(self.listed_at(q, int(0)))]),

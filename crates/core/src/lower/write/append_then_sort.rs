@@ -1,6 +1,6 @@
-//! Results whose rows are appended as their entries come, and then sorted: of rows that are in order nevertheless, as
-//! those of most unordered matrices, nothing moves. Rows that may have duplicates are looked at first: those that ascend
-//! strictly have none, and need no second pass that combines.
+//! Results whose rows are appended as their entries come, and then sorted. Most unordered matrices have rows in order:
+//! of such a row nothing moves. Where a coordinate may come twice, the row is tested first: if its coordinates ascend, each
+//! came once, and the row is neither sorted nor combined.
 //!
 //! ```text
 //! csr, one row       begin = pC2;  for .. C2_crd[pC2] = j;  C_vals[pC2] = ..;  pC2 = pC2 + 1
@@ -19,7 +19,7 @@ use crate::lower::write::append::LevelWriter;
 use crate::lower::{Code, Lowerer};
 use crate::plan::{Node, Rest};
 use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, assign, eq, for_loop, int, lt, sub, when};
+use tamis_ir::ir::build::{add, assign, eq, for_loop, int, keep_room, lt, sub, when};
 use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
@@ -47,10 +47,8 @@ impl Lowerer<'_> {
         let sort = ir::Stmt::Sort { keys, carried, lo: lo.clone(), hi: hi.clone() };
         let several = match combines {
             true => {
-                // Entries came, so there is room for them: the verifier cannot see that.
-                let there = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
-                let mut put_right: Vec<ir::Stmt> =
-                    arrays.vals.arrays().into_iter().chain([crd.array]).map(there).collect();
+                let stored = arrays.vals.arrays().into_iter().chain([crd.array]);
+                let mut put_right: Vec<ir::Stmt> = stored.map(keep_room).collect();
                 put_right.push(sort);
                 put_right.extend(cx.combined_neighbours(level, begin, next));
                 cx.unless_ascending(&crds, (begin, next), put_right)
