@@ -8,9 +8,8 @@
 //! order of their levels they are searched, and what is to be done with an entry and without one is
 //! code of its own.
 
-use super::Planner;
 use super::access::{AccessMethod, AccessMethods, Task};
-use super::read;
+use super::{Planner, background};
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::notation::{Access, Expr};
@@ -78,8 +77,8 @@ fn needed_elsewhere(
             let mut known = BTreeSet::new();
             outer.iter().for_each(|v| program.derived.learn(*v, &mut known));
             !outer.is_empty()
-                && !read::adds(rest)
-                && read::is_once(Planner::new(program, kernel), var, &known, rest)
+                && !background::adds(rest)
+                && background::is_once(Planner::new(program, kernel), var, &known, rest)
         };
         walked && facts.without(body, &|a| a == operand).is_some_and(|rest| !is_once(&rest))
     })

@@ -18,6 +18,7 @@
 //! located by arithmetic or hashing, or searched. [`plan`] is pure; [`crate::lower`] emits what it says.
 
 pub(crate) mod access;
+mod background;
 mod certain;
 mod combine;
 pub mod distribution;

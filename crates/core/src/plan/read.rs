@@ -11,7 +11,7 @@
 use super::known::{Descent, Known};
 use super::{
     Absent, Advance, Assembler, Assembly, Background, Body, Case, Driver, Duplicates, Locate,
-    Lookup, Loop, Merge, Node, Output, Planner, Rest, Sum, Times, Where, Window, distinct, given,
+    Lookup, Loop, Merge, Node, Output, Planner, Rest, Sum, Where, Window, distinct, given,
 };
 use crate::cin::simplify::written;
 use crate::cin::{self, Stmt, WalkOrder};
@@ -19,9 +19,7 @@ use crate::format::LevelSpec;
 use crate::iteration::lattice::{Lattice, Point, Set};
 use crate::level::LevelKind;
 use crate::notation::{Access, Slicing};
-use std::collections::BTreeSet;
 use std::slice::from_ref;
-use tamis_ir::algebra::ReduceOp;
 use tamis_ir::ids::IndexVar;
 
 /// Decides how operands are read, once it is decided how the result is written.
@@ -225,7 +223,7 @@ impl ReadPlanner<'_> {
             let is_cut = kernel.cut.chunked && (outermost || self.planner.is_on_threads(own));
             let is_plain = own == var && !in_order && !is_cut;
             let is_silent = |rest: &Stmt| {
-                is_plain && is_once(self.planner, own, &known.bound, rest)
+                is_plain && self.is_once(own, known, rest)
                     || self.is_if_empty((own, var), known, rest, from_ref(&driver.access))
             };
             lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
@@ -278,23 +276,6 @@ impl ReadPlanner<'_> {
         let walk = self.planner.program.walk(&driver.access, driver.level);
         let kind = self.kind(&driver.access, driver.level);
         self.planner.only_alone(kind) || matches!(walk, WalkOrder::WithGaps | WalkOrder::OutOfOrder)
-    }
-
-    /// Removes the point without drivers from a lattice if one iteration can stand for all coordinates that no
-    /// driver has; its statement, and how often it counts.
-    fn background(
-        self,
-        (own, known): (IndexVar, &Known),
-        lattice: &mut Lattice,
-        result_level: Option<usize>,
-    ) -> Option<(Stmt, Times)> {
-        let rest = &lattice.points.last()?.body;
-        if !is_once(self.planner, own, &known.bound, rest) || result_level.is_some() {
-            return None;
-        }
-        let rest = lattice.points.pop_if(|point| point.present == 0)?.body;
-        let times = if adds(&rest) { Times::Each } else { Times::Once };
-        Some((rest, times))
     }
 
     /// How the drivers of a loop are merged.
@@ -461,26 +442,4 @@ fn is_copy(s: &Stmt) -> bool {
         Stmt::Assign { op, .. } => op.is_none(),
         Stmt::Where { .. } | Stmt::Sequence(_) => false,
     }
-}
-
-/// Whether a statement does for one coordinate of a loop, where some variables are known, what it does for all of
-/// them, at any time.
-pub(super) fn is_once(
-    planner: Planner<'_>,
-    own: IndexVar,
-    known: &BTreeSet<IndexVar>,
-    s: &Stmt,
-) -> bool {
-    let Planner { program, kernel, facts } = planner;
-    let is_plain =
-        !program.derived.is_scheduled(own) && !kernel.tags.contains_key(&own) && !kernel.scatter;
-    is_plain && facts.is_once(own, known, s)
-}
-
-/// Whether a statement adds values up.
-pub(super) fn adds(s: &Stmt) -> bool {
-    let mut found = false;
-    let target = written(s);
-    s.for_each_assign(&mut |lhs, op, _| found |= lhs.tensor == target && op == Some(ReduceOp::Add));
-    found
 }
