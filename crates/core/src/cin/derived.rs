@@ -75,6 +75,13 @@ impl Derived {
         self.rules().learn(var, known);
     }
 
+    /// The variables that have values in loops over these.
+    pub fn known_in(&self, loops: &[IndexVar]) -> BTreeSet<IndexVar> {
+        let mut known = BTreeSet::new();
+        loops.iter().for_each(|var| self.learn(*var, &mut known));
+        known
+    }
+
     /// The variables that may have other values where a variable has: itself, and all that follow from it
     /// and others, but for those that are known outside of its loop.
     pub fn varying_with(&self, var: IndexVar, known: &BTreeSet<IndexVar>) -> BTreeSet<IndexVar> {

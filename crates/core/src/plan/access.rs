@@ -13,7 +13,6 @@ use crate::cin::simplify::Facts;
 use crate::cin::{Program, WalkOrder};
 use crate::format::{Format, LevelMap};
 use crate::notation::{Access, Expr};
-use std::collections::BTreeSet;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
@@ -215,8 +214,7 @@ impl AccessMethods<'_> {
             let outer = loops.iter().position(|v| *v == var).filter(|at| *at > 0);
             level.kind.properties().full
                 || outer.is_some_and(|at| {
-                    let mut known = BTreeSet::new();
-                    loops[..at].iter().for_each(|v| self.program.derived.learn(*v, &mut known));
+                    let known = self.program.derived.known_in(&loops[..at]);
                     facts.takes_once((var, &known), (*op, &task.vars), &rest)
                 })
         })

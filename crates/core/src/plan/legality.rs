@@ -13,7 +13,6 @@ use super::{Planner, background};
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::notation::{Access, Expr};
-use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
 /// An operand that the loops of a kernel cannot read, with those around it.
@@ -74,8 +73,7 @@ fn needed_elsewhere(
         let levels = program.levels(operand);
         let walked = levels.iter().any(|(l, v)| *v == var && !l.kind.locates());
         let is_once = |rest: &Stmt| {
-            let mut known = BTreeSet::new();
-            outer.iter().for_each(|v| program.derived.learn(*v, &mut known));
+            let known = program.derived.known_in(outer);
             !outer.is_empty()
                 && !background::adds(rest)
                 && background::is_once(Planner::new(program, kernel), var, &known, rest)
