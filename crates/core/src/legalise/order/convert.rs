@@ -89,8 +89,8 @@ impl Copied {
     /// Whether another copy is the same.
     fn is_like(&self, other: &Copied) -> bool {
         let has_all_modes = self.modes.iter().all(Option::is_some);
-        let is_of_same = self.of == other.of && self.slices == other.slices;
-        let is_of_same = is_of_same && self.diagonal == other.diagonal;
+        let is_of_same =
+            (self.of, &self.slices, &self.diagonal) == (other.of, &other.slices, &other.diagonal);
         has_all_modes && is_of_same && (&self.modes, &self.format) == (&other.modes, &other.format)
     }
 }

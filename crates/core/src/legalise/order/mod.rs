@@ -177,7 +177,7 @@ fn is_rest_once(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
 fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
     let methods = cx.access_methods();
     let way = |a: &Access| match methods.of(a, &vars, task) {
-        // A command could ask for loops in which nothing is done once for all coordinates without an entry.
+        // In the loops that commands make, one iteration may not stand for all coordinates without an entry.
         _ if cx.request.commands.given && methods.is_alone(a) && !methods.decides(a, task) => {
             AccessMethod::Copied
         }
@@ -201,8 +201,8 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     located.extend(merged.filter(|a| !listed.contains(a)).cloned());
     let by_rows = located.len() > listed.len() && !cx.request.commands.given;
     let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
-    let copied_first = if searched > MAX_SEARCHED { &against } else { &needed };
-    let other_alone = by_another_alone(cx, task, (accesses, copied_first), &vars);
+    let copied_anyway = if searched > MAX_SEARCHED { &against } else { &needed };
+    let other_alone = by_another_alone(cx, task, (accesses, copied_anyway), &vars);
     // A search doubles the code where the operand may be absent.
     let mut variants = match searched {
         1..=MAX_SEARCHED => vec![copied(needed), copied(against)],
@@ -228,8 +228,8 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     variants
 }
 
-/// Lists of operands to copy, one for each operand that can only be walked alone and is left as stored, though it is not
-/// the first such.
+/// Of several operands that can only be walked alone the first is left as it is stored. For each other one, the
+/// operands to copy if that one is left instead.
 fn by_another_alone(
     cx: &Context<'_>,
     task: &Task,
