@@ -31,7 +31,7 @@ pub fn case(random: &mut Random) -> Case {
 pub fn case_in(random: &mut Random, formats: &Formats) -> Case {
     let mut g = Generator::new(random, formats);
     if g.random.one_in(5) {
-        (g.plain, g.usual) = (true, false);
+        (g.multiplies, g.usual) = (true, false);
     }
     let statements = if g.random.one_in(6) { 2 } else { 1 };
     let mut texts = vec![];
@@ -78,7 +78,7 @@ struct Generator<'r> {
     /// The dimensions of results of which every element has been given a value.
     complete: BTreeMap<String, Vec<u64>>,
     /// Whether values are products of many operands.
-    plain: bool,
+    multiplies: bool,
     /// Whether operands are stored as most people do.
     usual: bool,
     /// Whether dimensions are beyond what vectors, tiles and strips take at once.
@@ -92,8 +92,8 @@ struct Generator<'r> {
 
 impl<'r> Generator<'r> {
     fn new(random: &'r mut Random, formats: &'r Formats) -> Generator<'r> {
-        let plain = random.one_in(8);
-        let count = if plain { 3 + random.below(3) } else { 1 + random.below(4) };
+        let multiplies = random.one_in(8);
+        let count = if multiplies { 3 + random.below(3) } else { 1 + random.below(4) };
         let vars = VARS[..count].to_vec();
         let same = random.one_in(2).then(|| 1 + random.below(5) as u64);
         let mut sizes = BTreeMap::new();
@@ -143,8 +143,8 @@ impl<'r> Generator<'r> {
             slices,
             shapes: BTreeMap::new(),
             complete: BTreeMap::new(),
-            plain,
-            usual: plain,
+            multiplies,
+            usual: multiplies,
             wide,
             least: 0,
             divides,
@@ -177,7 +177,7 @@ impl<'r> Generator<'r> {
             _ => "=",
         };
         let depth = 1 + self.random.below(4);
-        let value = match self.plain && self.flavour == Flavour::Arithmetic {
+        let value = match self.multiplies && self.flavour == Flavour::Arithmetic {
             true => self.product(),
             false => self.value(depth),
         };
@@ -354,7 +354,7 @@ impl<'r> Generator<'r> {
         }
         let order = *self.random.pick(&[0, 1, 1, 2, 2, 2, 2, 3]);
         let mut vars = vec![];
-        let diagonal = if self.plain && !self.usual { 1 } else { 4 };
+        let diagonal = if self.multiplies && !self.usual { 1 } else { 4 };
         for _ in 0..order {
             let v = *self.random.pick(&self.vars.clone());
             let again = vars.contains(&v);
