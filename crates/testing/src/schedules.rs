@@ -22,7 +22,12 @@ pub fn on_gpu(random: &mut Random, case: &Case, schedule: &str) -> String {
     {
         return staged;
     }
-    let Compiled::Program(program) = compiled(case, schedule) else { return String::new() };
+    let program = match compiled(case, schedule) {
+        Compiled::Program(program) => program,
+        Compiled::Refused => return String::new(),
+        // A panic is a fault, which whoever checks the case finds again.
+        Compiled::Panicked => return schedule.to_owned(),
+    };
     let Some(kernel) = program.kernels.last() else { return String::new() };
     let mut loops = kernel.body.loops();
     let mut commands = vec![];
