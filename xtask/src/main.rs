@@ -1,4 +1,4 @@
-//! Project chores: `cargo xtask ci | tidy | python | mpi | bless | bench | gpu | differential | cliffs`.
+//! Project chores: `cargo xtask ci | tidy | python | mpi | targets | bless | bench | gpu | differential | cliffs`.
 
 mod mpi;
 mod python;
@@ -14,6 +14,7 @@ const HELP: &str = "cargo xtask COMMAND
   tidy                 layers, sizes, maps, recipes, words, links, filetests, error coverage, dependencies, variables
   python               build the Python package and run its tests
   mpi [ARGS]           ranks under the MPI libraries of PyPI, and ends of ranks: --hosts, --kills N
+  targets              check that the command and the library build for other systems and processors
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
   bench --paper N      tables and figures of papers: 000 to 004 or all, --files FILE.mtx.gz ..., --quick, --save
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(),
         Some("python") => python::test(PROFILE),
         Some("mpi") => mpi::test(PROFILE, &rest),
+        Some("targets") => targets(),
         Some("bless") => cargo(
             &["test", "--profile", PROFILE, "-p", "tamis-testing", "--test", "filetests"],
             &[],
@@ -77,7 +79,7 @@ fn main() -> ExitCode {
 type Step = (&'static str, fn() -> bool);
 
 fn ci() -> bool {
-    let steps: [Step; 12] = [
+    let steps: [Step; 13] = [
         ("format", || cargo(&["fmt", "--all", "--check"], &[], None)),
         ("clippy", || {
             let lints = ["--", "-D", "warnings"];
@@ -93,6 +95,7 @@ fn ci() -> bool {
         ("doctests", || {
             cargo(&["test", "--quiet", "--doc", "--workspace", "--profile", PROFILE], &[], None)
         }),
+        ("neighbours", neighbours),
         ("documentation", documentation),
         ("packages", packages),
         ("python", || python::test(PROFILE)),
@@ -125,6 +128,32 @@ fn features() -> bool {
         let chosen = ["--no-default-features", "--features", feature, "--profile", PROFILE];
         let lints = ["--", "-D", "warnings"];
         cargo(&[&["clippy", "--quiet", "-p", "tamis"], &chosen[..]].concat(), &lints, None)
+    })
+}
+
+/// The examples of conversions from and to crates that are too large for all other steps to have them.
+fn neighbours() -> bool {
+    let features = ["--features", "faer,nalgebra-sparse", "--profile", PROFILE];
+    let chosen = ["test", "--quiet", "--doc", "-p", "tamis-runtime"];
+    cargo(&[&chosen[..], &features].concat(), &["neighbours"], None)
+}
+
+/// What builds beside Linux on x86-64: checked, not run. `rustup` adds what compiles for each.
+fn targets() -> bool {
+    let targets = [
+        "aarch64-unknown-linux-gnu",
+        "aarch64-apple-darwin",
+        "x86_64-apple-darwin",
+        "x86_64-pc-windows-msvc",
+    ];
+    targets.iter().all(|target| {
+        println!("== {target}");
+        let added = Command::new("rustup").args(["target", "add", target]).status();
+        if !added.is_ok_and(|s| s.success()) {
+            println!("rustup has no {target}");
+            return false;
+        }
+        cargo(&["check", "--quiet", "-p", "tamis-cli", "--target", target], &[], None)
     })
 }
 

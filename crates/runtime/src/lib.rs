@@ -69,7 +69,13 @@ pub mod kernel;
 #[cfg(feature = "c-tier")]
 mod library;
 pub mod memory;
-#[cfg(any(feature = "ndarray", feature = "sprs", feature = "serde"))]
+#[cfg(any(
+    feature = "faer",
+    feature = "nalgebra-sparse",
+    feature = "ndarray",
+    feature = "serde",
+    feature = "sprs"
+))]
 mod neighbours;
 mod owned;
 pub mod pack;

@@ -217,6 +217,8 @@ pub fn features() -> impl Iterator<Item = &'static str> {
         ("dist", cfg!(feature = "dist")),
         ("ndarray", cfg!(feature = "ndarray")),
         ("sprs", cfg!(feature = "sprs")),
+        ("nalgebra-sparse", cfg!(feature = "nalgebra-sparse")),
+        ("faer", cfg!(feature = "faer")),
         ("serde", cfg!(feature = "serde")),
     ];
     all.into_iter().filter(|(_, is_in)| *is_in).map(|(name, _)| name)

@@ -147,6 +147,8 @@
 //! | `dist` | programs on several processes, as the module `dist`; MPI is looked for when it is used |
 //! | `ndarray` | arrays of this crate as tensors and views, and tensors as arrays: `Tensor::try_from(array)`, `ArrayD::try_from(tensor)` |
 //! | `sprs` | the same for its matrices by rows or columns: `TensorView::try_from(&matrix)`, `CsMat::try_from(tensor)` |
+//! | `nalgebra-sparse` | the same for its `CsrMatrix` and `CscMatrix` |
+//! | `faer` | the same for its `SparseRowMat` and `SparseColMat`, and for `Mat` by a copy |
 //! | `serde` | `Serialize` and `Deserialize` for tensors, and by the module `as_text` for formats and schedules; what is read is checked as constructors do (JSON keeps the bits of floats with `serde_json`'s feature `float_roundtrip`) |
 //!
 //! # Modules

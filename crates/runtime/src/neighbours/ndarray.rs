@@ -1,13 +1,10 @@
 //! Arrays of the crate `ndarray`.
 
-use crate::budget;
+use super::dense::{all_elements, elements_fit};
 use crate::memory::Element;
-use crate::pack::{Duplicates, pack};
 use crate::tensor::Tensor;
 use crate::view::TensorView;
 use ndarray::{Array, ArrayD, ArrayView, Dimension};
-use tamis_core::format::{Format, Storage};
-use tamis_core::level::DENSE;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// A dense tensor, last axis contiguous: of the array's own memory where that is the order of its elements, and of
@@ -31,8 +28,7 @@ impl<T: Element, D: Dimension> TryFrom<Array<T, D>> for Tensor {
         let array = match array.is_standard_layout() {
             true => array,
             false => {
-                let bytes = (array.len() * size_of::<T>()) as f64;
-                budget::check("an array", bytes, budget::SMALLER_TENSOR)?;
+                elements_fit::<T>(array.len() as f64)?;
                 array.as_standard_layout().into_owned()
             }
         };
@@ -89,17 +85,9 @@ impl<T: Element> TryFrom<Tensor> for ArrayD<T> {
     type Error = Diagnostic;
 
     fn try_from(tensor: Tensor) -> Result<ArrayD<T>, Diagnostic> {
-        tensor.values::<T>()?;
-        let format = Format::in_order(tensor.dims().iter().map(|_| DENSE));
-        let tensor = match tensor.storage().format == format {
-            true => tensor,
-            false => {
-                let storage = Storage { format, ..tensor.storage().clone() };
-                pack(&tensor.to_coordinates()?, &storage, Duplicates::Sum)?
-            }
-        };
-        let dims: Vec<usize> = tensor.dims().iter().map(|&n| n as usize).collect();
-        Ok(ArrayD::from_shape_vec(dims, tensor.into_vec()?).expect("as many as there are"))
+        let (dims, elements) = all_elements(tensor)?;
+        let dims: Vec<usize> = dims.iter().map(|&n| n as usize).collect();
+        Ok(ArrayD::from_shape_vec(dims, elements).expect("as many as there are"))
     }
 }
 

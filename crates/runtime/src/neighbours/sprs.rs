@@ -1,11 +1,11 @@
 //! Matrices of the crate `sprs`.
 
+use super::compressed::{Compressed, dims};
 use crate::index::Index;
-use crate::memory::{Buffer, Element};
+use crate::memory::Element;
 use crate::tensor::Tensor;
 use crate::view::TensorView;
 use sprs::{CsMatI, SpIndex};
-use tamis_core::format;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// A matrix in `csr` or `csc`, as it is stored, of its own arrays.
@@ -79,41 +79,12 @@ where
     type Error = Diagnostic;
 
     fn try_from(tensor: Tensor) -> Result<CsMatI<T, I, P>, Diagnostic> {
-        tensor.values::<T>()?;
-        let is =
-            |name| format::parse(name, Some(2)).is_ok_and(|f| f.format == tensor.storage().format);
-        let (by_rows, by_columns) = (is("csr"), is("csc"));
-        if !by_rows && !by_columns {
-            let message = "the tensor is no matrix in csr or csc";
-            let help = "convert it first: tensor.to_format(&csr)";
-            return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
-        }
-        if !tensor.storage().fill.is_zero() {
-            let message = format!("the fill value of the tensor is {}", tensor.storage().fill);
-            let help = "matrices of sprs have 0 where they store nothing: convert the tensor to fill value 0";
-            return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
-        }
-        let (dims, _, mut levels, vals) = tensor.into_parts();
-        let lists = levels.pop().expect("two levels");
-        let shape = (dims[0] as usize, dims[1] as usize);
-        let (pos, crd) = (indices(lists.pos)?, indices(lists.crd)?);
-        let vals = vals.into_vec().unwrap_or_default();
+        let Compressed { by_rows, shape, pos, crd, vals } =
+            Compressed::of(tensor, &["csr", "csc"])?;
         let made = match by_rows {
             true => CsMatI::try_new(shape, pos, crd, vals),
             false => CsMatI::try_new_csc(shape, pos, crd, vals),
         };
         made.map_err(|(.., error)| Diagnostic::new(Code::InvalidTensor, error.to_string()))
     }
-}
-
-fn dims((rows, columns): (usize, usize)) -> [u64; 2] {
-    [rows as u64, columns as u64]
-}
-
-/// Positions or coordinates as a vector.
-fn indices<I: Index>(array: Option<Buffer>) -> Result<Vec<I>, Diagnostic> {
-    array.and_then(Buffer::into_indices).ok_or_else(|| {
-        let message = format!("an index of the tensor does not fit {}", std::any::type_name::<I>());
-        Diagnostic::new(Code::InvalidTensor, message).help("ask for a matrix with wider indices")
-    })
 }
