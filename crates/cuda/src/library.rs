@@ -1,29 +1,23 @@
 //! Shared libraries that are found when they are needed, and may be missing.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::path::Path;
 
 /// A library that stays loaded.
-pub(crate) struct Library(*mut c_void);
-
-// SAFETY: the handle is only used to look symbols up, which any thread may do.
-unsafe impl Send for Library {}
-// SAFETY: as above.
-unsafe impl Sync for Library {}
+pub(crate) struct Library(libloading::Library);
 
 impl Library {
     /// The library at a path, or of a name that the system knows.
     pub(crate) fn open(path: &Path) -> Option<Library> {
-        let name = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
-        // SAFETY: the name is terminated. The library is the system's or the user's own choice.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        (!handle.is_null()).then_some(Library(handle))
+        // SAFETY: the library is the system's or the user's own choice.
+        unsafe { libloading::Library::new(path) }.ok().map(Library)
     }
 
     /// The address of a function; `None` if the library is too old to have it.
     pub(crate) fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
-        // SAFETY: the handle is open and the name is terminated.
-        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        // SAFETY: only the address is taken, and the library stays loaded.
+        let address =
+            unsafe { self.0.get::<*mut c_void>(name.to_bytes_with_nul()).ok()?.try_as_raw_ptr()? };
         (!address.is_null()).then_some(address)
     }
 }

@@ -22,7 +22,6 @@ use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use tamis_runtime::temporary::{Readers, Temporary};
 use tamis_runtime::{Coordinates, DataType, Scalar, Values};
@@ -34,7 +33,7 @@ const LONGEST: u64 = 1 << 26;
 
 /// Whether a path says by a `/` at its end that a folder is to be written.
 pub fn is_folder(path: &Path) -> bool {
-    path.as_os_str().as_bytes().ends_with(b"/")
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// A file of a part, as a manifest lists it.

@@ -33,6 +33,7 @@
 //! | `npz` | `.npz` of SciPy and binsparse |
 //! | `progress` | how far a file is |
 //! | `source` `chunks` | plain and compressed files, as chunks of whole lines |
+//! | `at` | reading at positions, and standard input, as systems do it |
 //! | `marks` | the type that the values of all parts have |
 //! | `lines` | where a text is cut into parts |
 //! | `counted` | lists that count against the memory limit |
@@ -41,6 +42,7 @@
 
 #![forbid(unsafe_code)]
 
+mod at;
 mod chunks;
 mod counted;
 mod cursor;

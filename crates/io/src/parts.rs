@@ -11,6 +11,7 @@
 //! numbers of one type) is checked once all parts were [`Found`]. A part that is told what is before it fails by
 //! what the whole file fails by, at the same line.
 
+use crate::at::read_exact_at;
 use crate::chunks::Chunks;
 use crate::error::{FileError, FileErrorCode, Flaw};
 use crate::file::{is_standard, take_fill};
@@ -21,7 +22,6 @@ use crate::source::{Plain, Stretch, not_readable};
 use crate::{frostt, matrix_market};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -387,7 +387,7 @@ impl Cut {
             io::ErrorKind::UnexpectedEof => changed(&self.path),
             _ => not_readable(&error).of_file(&self.path),
         };
-        let read_at = |at: u64, bytes: &mut [u8]| self.file.read_exact_at(bytes, self.start + at);
+        let read_at = |at: u64, bytes: &mut [u8]| read_exact_at(&self.file, bytes, self.start + at);
         let (start, end) = lines_of_part(self.length, part, parts, read_at).map_err(failed)?;
         // Behind the last line are empty parts.
         let is_last = end == self.length && (start < end || part == 0);

@@ -2,9 +2,8 @@
 
 use crate::error::{FileError, FileErrorCode};
 use crate::file::is_standard;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tamis_runtime::Interrupt;
 use tamis_runtime::temporary::{Readers, Temporary};
@@ -33,13 +32,23 @@ pub(crate) fn save<E: From<FileError>>(
     let readers = if before.is_some() { Readers::User } else { Readers::Usual };
     let (temporary, file) = beside(&target, readers).map_err(refused)?;
     if let Some(before) = before {
-        let permissions = Permissions::from_mode(before.permissions().mode() & 0o777);
-        file.set_permissions(permissions).map_err(refused)?;
+        file.set_permissions(readers_of(&before)).map_err(refused)?;
     }
     fill(file.try_clone().map_err(refused)?, path, content)?;
     // A crash right after the renaming leaves the whole file, too.
     file.sync_all().map_err(refused)?;
     Ok(temporary.rename(&target).map_err(refused)?)
+}
+
+/// Who may read and write a file, without what else modes say.
+fn readers_of(about: &Metadata) -> Permissions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        Permissions::from_mode(about.permissions().mode() & 0o777)
+    }
+    #[cfg(not(unix))]
+    about.permissions()
 }
 
 /// Writes a file, until the caller asks for the end.

@@ -1,13 +1,12 @@
 //! Files as sources of text: plain ones, and gzip in one or several members.
 
+use crate::at::{read_at, standard_input};
 use crate::chunks::{BYTE_ORDER_MARK, Source};
 use crate::error::{FileErrorCode, Flaw, Parsed, Place};
 use crate::header::FileFormat;
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek};
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ impl Plain {
     /// Opens a file, or standard input, and reads its first bytes.
     pub fn open(path: &Path) -> io::Result<Plain> {
         let mut file = match path == Path::new("-") {
-            true => File::from(io::stdin().as_fd().try_clone_to_owned()?),
+            true => standard_input()?,
             false => File::open(path)?,
         };
         let size = file.metadata().ok().filter(|m| m.is_file() && m.len() > 0).map(|m| m.len());
@@ -106,7 +105,7 @@ impl Source for Stretch {
     fn fill(&mut self, into: &mut [u8]) -> Parsed<usize> {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
         loop {
-            match self.file.read_at(&mut into[..most], self.at) {
+            match read_at(&self.file, &mut into[..most], self.at) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(not_readable(&error)),
                 Ok(count) => {

@@ -9,6 +9,7 @@
 //! Runs are columns of numbers in a temporary file (distribution sort; Knuth, The Art of Computer Programming 3,
 //! 5.4), which goes with the process at the latest.
 
+use crate::at::read_exact_at;
 use crate::error::{FileError, FileErrorCode, Flaw};
 use crate::parts::{Cut, Found, Part};
 use crate::save::not_writable;
@@ -16,7 +17,6 @@ use crate::source::not_readable;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -277,7 +277,7 @@ impl Spill {
     ) -> Result<Values, FileError> {
         let size = datatype.size();
         let mut bytes = vec![0; range.len() * size];
-        let read = self.reader.read_exact_at(&mut bytes, column + (range.start * size) as u64);
+        let read = read_exact_at(&self.reader, &mut bytes, column + (range.start * size) as u64);
         read.map_err(|error| not_readable(&error).of_file(&self.folder))?;
         let mut numbers = Values::empty(datatype);
         numbers.extend_bytes(&bytes);

@@ -6,6 +6,7 @@
 //! much was needed. Without a limit of the user's it is what the system can give, measured when
 //! large arrays are asked for. Freed arrays from 64 KiB on are kept for later ones ([`release`]).
 
+use crate::blocks;
 use crate::free;
 use crate::pages::{HUGE_FROM, HUGE_PAGE};
 use crate::recycle;
@@ -34,8 +35,6 @@ const KEPT_FROM: usize = 64 << 10;
 /// Blocks of this size and more are returned, once that is asked for.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const RETURNED_FROM: c_int = 2 << 20;
-/// `malloc` aligns to this.
-pub(crate) const MALLOC_ALIGNMENT: usize = 16;
 
 thread_local! {
     /// The bytes that were refused last on this thread.
@@ -100,15 +99,7 @@ pub(crate) fn left() -> usize {
 /// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
 fn physical_memory() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        // SAFETY: sysconf only reads system facts.
-        let (pages, size) =
-            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        match (usize::try_from(pages), usize::try_from(size)) {
-            (Ok(pages), Ok(size)) => pages.saturating_mul(size),
-            _ => usize::MAX,
-        }
-    })
+    *BYTES.get_or_init(|| free::of_machine().unwrap_or(usize::MAX))
 }
 
 /// Gives memory that is kept for later arrays back to the system, and says how many bytes that
@@ -237,12 +228,7 @@ pub(crate) unsafe fn size(address: *mut c_void) -> usize {
         return 0;
     }
     // SAFETY: as the caller promises.
-    unsafe {
-        #[cfg(target_os = "macos")]
-        return libc::malloc_size(address);
-        #[cfg(not(target_os = "macos"))]
-        libc::malloc_usable_size(address)
-    }
+    unsafe { blocks::size(address) }
 }
 
 /// `realloc` within the limit.
@@ -259,7 +245,7 @@ pub(crate) unsafe extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *
         }
         // What is larger grows by moving its pages, which takes no second block meanwhile.
         let is_copied = bytes > old && (address.is_null() || bytes < HUGE_FROM);
-        if is_copied && let Some((block, given)) = recycled(bytes, MALLOC_ALIGNMENT) {
+        if is_copied && let Some((block, given)) = recycled(bytes, blocks::ALIGNMENT) {
             if !address.is_null() {
                 libc::memcpy(block, address, old);
                 discard(address, old);
@@ -267,9 +253,9 @@ pub(crate) unsafe extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *
             settle(old + more, given);
             return block;
         }
-        let mut fresh = libc::realloc(address, bytes);
+        let mut fresh = blocks::realloc(address, bytes);
         if fresh.is_null() && bytes > 0 && recycle::release() > 0 {
-            fresh = libc::realloc(address, bytes);
+            fresh = blocks::realloc(address, bytes);
         }
         let is_lost = fresh.is_null() && bytes > 0;
         settle(old + more, if is_lost { old } else { size(fresh) });
@@ -296,12 +282,16 @@ pub(crate) unsafe extern "C" fn posix_memalign(
             settle(bytes, given);
             return 0;
         }
-        let mut failed = libc::posix_memalign(address, alignment, bytes);
-        if failed != 0 && recycle::release() > 0 {
-            failed = libc::posix_memalign(address, alignment, bytes);
+        let mut block = blocks::aligned(alignment, bytes);
+        if block.is_null() && recycle::release() > 0 {
+            block = blocks::aligned(alignment, bytes);
         }
-        settle(bytes, if failed == 0 { size(*address) } else { 0 });
-        failed
+        settle(bytes, size(block));
+        if block.is_null() {
+            return libc::ENOMEM;
+        }
+        *address = block;
+        0
     }
 }
 
@@ -346,7 +336,7 @@ unsafe fn discard(address: *mut c_void, bytes: usize) {
     // SAFETY: as the caller promises.
     unsafe {
         if !is_kept(address, bytes) || !recycle::keep(address, bytes, room()) {
-            libc::free(address);
+            blocks::free(address);
         }
     }
 }

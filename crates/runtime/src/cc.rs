@@ -206,6 +206,11 @@ fn compiler() -> Result<Arc<Compiler>, Diagnostic> {
 }
 
 fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
+    if cfg!(windows) {
+        let message = "on Windows no C compiler is used";
+        return Err(Diagnostic::new(Code::UnsupportedBackend, message)
+            .help_by("use {}", [Setting::BackendJit]));
+    }
     let environment = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
     let by_environment = named.is_none();
     let named = named.map(OsString::from).or_else(environment);

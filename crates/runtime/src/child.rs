@@ -4,6 +4,7 @@ use crate::ending::{self, Owned, owned};
 use crate::interrupt::Interrupt;
 use std::fs::File;
 use std::io;
+#[cfg(unix)]
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -31,7 +32,9 @@ pub(crate) enum Failure {
 pub(crate) fn run(command: &mut Command, folder: &Path, until: Instant) -> Result<Output, Failure> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let file = |path: &Path| File::create(path).map_err(Failure::Start);
-    command.env("TMPDIR", folder).process_group(0);
+    command.env("TMPDIR", folder);
+    #[cfg(unix)]
+    command.process_group(0);
     command.stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
     dies_with_us(command);
     let _runs = Runs::begin();
@@ -70,7 +73,7 @@ impl Owned {
     fn start(&mut self, command: &mut Command) -> io::Result<Child> {
         self.goes_on()?;
         let child = command.spawn()?;
-        self.groups.push(child.id() as libc::pid_t);
+        self.groups.push(child.id());
         Ok(child)
     }
 
@@ -79,14 +82,14 @@ impl Owned {
         let status = child.try_wait()?;
         if status.is_some() {
             // Its number may be another process's from now on.
-            self.groups.retain(|&group| group != child.id() as libc::pid_t);
+            self.groups.retain(|&group| group != child.id());
         }
         Ok(status)
     }
 
     /// Kills a started process and its group.
     fn kill(&mut self, child: &Child) {
-        let group = child.id() as libc::pid_t;
+        let group = child.id();
         if self.groups.contains(&group) {
             self.groups.retain(|&other| other != group);
             ending::kill(group);

@@ -1,7 +1,7 @@
 //! Compiled libraries, and notes, on disk, safe with other processes and other users.
 //!
 //! ```text
-//! $TAMIS_CACHE_DIR, $XDG_CACHE_HOME or $HOME/.cache
+//! $TAMIS_CACHE_DIR, $XDG_CACHE_HOME or $HOME/.cache; on Windows %LOCALAPPDATA%
 //!   tamis/                                the user's own, 0700
 //!     5d41402abc4b2a76b9719d911017c592..  an entry: SHA-256 of its name and content, then the content
 //!     .tamis-3f0c9a5be1d24c77..tmp        being written, or left by a process that was killed
@@ -17,9 +17,8 @@ use crate::temporary::{Readers, Temporary, is_temporary};
 use crate::trusted::{self, Missing};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -30,6 +29,9 @@ const BOUND: u64 = 256_000_000;
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes of a checksum.
 const CHECKSUM: usize = 32;
+/// The variables that name the folder for all caches, and the user's.
+const USUAL: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CACHE_HOME" };
+const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 /// What an entry takes on disk at least.
 const BLOCK: u64 = 4096;
 
@@ -63,7 +65,7 @@ impl Cache {
     /// The content, if it is there and whole.
     pub fn find(&self) -> Option<Vec<u8>> {
         let place = self.place.as_ref()?;
-        let file = opened(&place.folder.join(&self.name)).ok()?;
+        let file = trusted::opened(&place.folder.join(&self.name)).ok()?;
         let mut bytes = vec![];
         (&file).take(place.bound).read_to_end(&mut bytes).ok()?;
         let (checksum, content) = bytes.split_at_checked(CHECKSUM)?;
@@ -90,7 +92,8 @@ impl Cache {
         file.write_all(content)?;
         file.sync_all()?;
         temporary.rename(&folder.join(&self.name))?;
-        File::open(folder)?.sync_all()
+        // Windows keeps no folder open.
+        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
     }
 
     fn checksum(&self, content: &[u8]) -> [u8; CHECKSUM] {
@@ -151,7 +154,7 @@ impl Place {
         if bound == 0 {
             return Ok(None);
         }
-        let names = ["TAMIS_CACHE_DIR", "XDG_CACHE_HOME", "HOME"];
+        let names = ["TAMIS_CACHE_DIR", USUAL, HOME];
         let named = names.into_iter().find_map(|name| Some((name, set(name)?)));
         let is_on = |(name, value): &(&str, OsString)| *name != names[0] || value != "off";
         let Some((name, value)) = named.filter(is_on) else { return Ok(None) };
@@ -167,7 +170,7 @@ impl Place {
         };
         let parent = match name {
             // Nobody's home is made.
-            "HOME" => trusted::shared(&path, Missing::Refuse)
+            HOME => trusted::shared(&path, Missing::Refuse)
                 .and_then(|home| trusted::shared(&home.join(".cache"), Missing::Create)),
             _ => trusted::shared(&path, Missing::Create),
         };
@@ -210,17 +213,4 @@ impl Place {
 /// Whether a name is that of an entry.
 fn is_entry(name: &str) -> bool {
     name.len() == 2 * CHECKSUM && name.bytes().all(|b| b.is_ascii_hexdigit())
-}
-
-/// A file of the user's own, which is no link.
-fn opened(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    let own = |about: Metadata| {
-        about.is_file() && about.uid() == trusted::user() && about.mode() & 0o022 == 0
-    };
-    match own(file.metadata()?) {
-        true => Ok(file),
-        false => Err(io::ErrorKind::PermissionDenied.into()),
-    }
 }

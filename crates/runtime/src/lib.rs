@@ -8,6 +8,7 @@
 //! | `free` | how much memory the system can give |
 //! | `exhausted` | ending with a diagnostic where memory runs out |
 //! | `index` | Rust's integers as positions and coordinates |
+//! | `blocks` | blocks of the C library, which arrays are made of |
 //! | `memory` | arrays with one owner, the page policy of large ones |
 //! | `concatenated` | parts of arrays one behind the other |
 //! | `owned` | arrays that one side owns alone |
@@ -18,7 +19,7 @@
 //! | `bytes` | values as bytes, and back |
 //! | `tensor` | validated tensors |
 //! | `view` | tensors of borrowed arrays |
-//! | `neighbours` | arrays and matrices of `ndarray` and `sprs` as tensors, and back; tensors, formats and schedules for `serde` |
+//! | `neighbours` | arrays and matrices of `ndarray`, `sprs`, `nalgebra-sparse` and `faer` as tensors, and back; tensors, formats and schedules for `serde` |
 //! | `quick` | seeing at once that arrays are valid |
 //! | `ascending` | sorting the coordinates of a row |
 //! | `radix` | stable parallel radix sort |
@@ -42,11 +43,12 @@
 //! | `threads` | the thread pool, and running the parts of a task on it |
 //! | `processor` | the processor level that code is generated for: the one asked for, what it allows, what the machine has |
 //!
-//! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`, the features `ndarray`, `sprs`
-//! and `serde` add `neighbours`.
+//! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`, the features `ndarray`, `sprs`,
+//! `nalgebra-sparse`, `faer` and `serde` add `neighbours`. What systems do in their own ways is in files `unix` and `windows`.
 
 mod ascending;
 pub mod bandwidth;
+mod blocks;
 pub mod budget;
 mod bytes;
 #[cfg(feature = "c-tier")]

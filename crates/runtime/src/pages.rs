@@ -56,13 +56,13 @@ unsafe impl GlobalAlloc for HugePages {
 #[cfg(unix)]
 mod host {
     use super::{LINE, LINES_FROM};
-    use crate::budget::MALLOC_ALIGNMENT;
+    use crate::blocks::ALIGNMENT;
     use std::alloc::Layout;
 
     pub(super) unsafe fn alloc(layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
         let align = if size >= LINES_FROM { align.max(LINE) } else { align };
-        if align <= MALLOC_ALIGNMENT {
+        if align <= ALIGNMENT {
             // SAFETY: it may be called with any size.
             return unsafe { libc::malloc(size) }.cast();
         }
@@ -75,7 +75,7 @@ mod host {
     }
 
     pub(super) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
-        if layout.align() <= MALLOC_ALIGNMENT {
+        if layout.align() <= ALIGNMENT {
             // SAFETY: it may be called with any size.
             return unsafe { libc::calloc(layout.size(), 1) }.cast();
         }
@@ -90,7 +90,7 @@ mod host {
     }
 
     pub(super) unsafe fn realloc(block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if layout.align() <= MALLOC_ALIGNMENT {
+        if layout.align() <= ALIGNMENT {
             // SAFETY: the block is of the C library.
             return unsafe { libc::realloc(block.cast(), size) }.cast();
         }

@@ -6,6 +6,7 @@
 //! free, and go back to the system when memory runs short, or when others are allocated or freed and they
 //! were not needed for some seconds.
 
+use crate::blocks;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -70,7 +71,7 @@ impl Pool {
             && let Some(block) = self.remove(key)
         {
             // SAFETY: the block was owned by the pool, which it left.
-            unsafe { libc::free(block.address) }
+            unsafe { blocks::free(block.address) }
         }
     }
 }

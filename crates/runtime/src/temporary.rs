@@ -8,6 +8,7 @@
 use crate::ending::owned;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
+#[cfg(unix)]
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -32,18 +33,22 @@ pub struct Temporary(PathBuf);
 impl Temporary {
     /// A new file in a folder.
     pub fn file(folder: &Path, readers: Readers) -> io::Result<(Temporary, File)> {
-        let mode = match readers {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        // On Windows files have the readers of their folder.
+        #[cfg(unix)]
+        options.mode(match readers {
             Readers::User => 0o600,
             Readers::Usual => 0o666,
-        };
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(mode);
+        });
+        #[cfg(windows)]
+        let _ = readers;
         new(folder, |path| options.open(path))
     }
 
     /// A new folder of the user's own in a folder.
     pub fn folder(parent: &Path) -> io::Result<Temporary> {
-        Ok(new(parent, |path| DirBuilder::new().mode(0o700).create(path))?.0)
+        Ok(new(parent, |path| own_folders().create(path))?.0)
     }
 
     /// Its name.
@@ -81,13 +86,40 @@ fn new<T>(folder: &Path, create: impl Fn(&Path) -> io::Result<T>) -> io::Result<
     }
 }
 
+/// What makes folders that only the user reads; on Windows those of the parent do.
+#[cfg_attr(windows, expect(unused_mut))]
+fn own_folders() -> DirBuilder {
+    let mut folders = DirBuilder::new();
+    #[cfg(unix)]
+    folders.mode(0o700);
+    folders
+}
+
 /// A number that nobody can guess, and that no other process gets: not one of a container, whose numbers of
 /// processes are the same, nor a forked one.
 fn random() -> io::Result<u128> {
     let mut bytes = [0; 16];
-    // SAFETY: there is room for as many bytes.
-    match unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) } {
-        0 => Ok(u128::from_ne_bytes(bytes)),
-        _ => Err(io::Error::last_os_error()),
+    match fill(&mut bytes) {
+        true => Ok(u128::from_ne_bytes(bytes)),
+        false => Err(io::Error::last_os_error()),
     }
+}
+
+/// Fills a few bytes with what the system draws.
+#[cfg(unix)]
+fn fill(bytes: &mut [u8; 16]) -> bool {
+    // SAFETY: there is room for as many bytes.
+    unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) == 0 }
+}
+
+/// Fills a few bytes with what the system draws.
+#[cfg(windows)]
+fn fill(bytes: &mut [u8; 16]) -> bool {
+    use windows_sys::Win32::Security::Cryptography::{
+        BCRYPT_USE_SYSTEM_PREFERRED_RNG, BCryptGenRandom,
+    };
+    let (address, len) = (bytes.as_mut_ptr(), bytes.len() as u32);
+    let usual = std::ptr::null_mut();
+    // SAFETY: there is room for as many bytes.
+    unsafe { BCryptGenRandom(usual, address, len, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0 }
 }

@@ -1,59 +1,47 @@
 //! Which MPI library: the one that is named, else the one in this process, else that of what started the process.
 
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use tamis_ir::diagnostic::{Code, Diagnostic};
+#[cfg(unix)]
+use unix::{Handle, parent};
+#[cfg(windows)]
+use windows::{Handle, parent};
+
+/// Which libraries are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::mpi) enum Which {
+    /// Those that this process has already.
+    Loaded,
+    Any,
+}
 
 /// A library that stays loaded.
 pub(crate) struct Library {
-    handle: *mut c_void,
+    handle: Handle,
     /// As it was asked for.
     pub(crate) name: PathBuf,
 }
 
-// SAFETY: the handle is only used to look symbols up, which any thread may do.
-unsafe impl Send for Library {}
-// SAFETY: as above.
-unsafe impl Sync for Library {}
-
 impl Library {
     /// The library at a path, or of a name that the system knows; else what the system says.
-    pub(super) fn open(name: &Path, flags: c_int) -> Result<Library, String> {
-        let path = CString::new(name.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;
-        // SAFETY: the name is terminated. The library is the system's or the user's own choice.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | flags) };
-        if !handle.is_null() {
-            return Ok(Library { handle, name: name.to_owned() });
-        }
-        // SAFETY: after a failure, this is a terminated text, or null.
-        let told = unsafe {
-            let told = libc::dlerror();
-            (!told.is_null()).then(|| CStr::from_ptr(told).to_string_lossy().into_owned())
-        };
-        Err(told.unwrap_or_else(|| format!("{} cannot be loaded", name.display())))
+    pub(super) fn open(name: &Path, which: Which) -> Result<Library, String> {
+        Ok(Library { handle: Handle::open(name, which)?, name: name.to_owned() })
     }
 
     /// The address of a function or a variable.
     pub(crate) fn symbol(&self, name: &str) -> Option<*mut c_void> {
-        let name = CString::new(name).ok()?;
-        // SAFETY: the handle is open and the name is terminated.
-        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
-        (!address.is_null()).then_some(address)
+        self.handle.symbol(&CString::new(name).ok()?)
     }
 
     /// The file that a symbol is in.
     pub(crate) fn file(&self, symbol: *mut c_void) -> PathBuf {
-        // SAFETY: zero is a valid state of this struct, which has pointers only.
-        let mut told: libc::Dl_info = unsafe { std::mem::zeroed() };
-        // SAFETY: the address is of a library that is loaded, which outlives the use of its name.
-        let name = unsafe {
-            let found = libc::dladdr(symbol, &mut told) != 0 && !told.dli_fname.is_null();
-            found.then(|| CStr::from_ptr(told.dli_fname).to_bytes().to_vec())
-        };
-        // SAFETY: the bytes are a path that the system gave.
-        let name =
-            name.map(|bytes| unsafe { std::ffi::OsString::from_encoded_bytes_unchecked(bytes) });
-        let file = name.map_or_else(|| self.name.clone(), PathBuf::from);
+        let file = self.handle.file(symbol).unwrap_or_else(|| self.name.clone());
         file.canonicalize().unwrap_or(file)
     }
 
@@ -110,7 +98,7 @@ pub(crate) fn launcher() -> Option<Launcher> {
 /// A library that this process has loaded already, as a Python module may have.
 pub(crate) fn loaded() -> Option<Library> {
     let names = OPEN_MPI.iter().chain(MPICH).chain([&ANY]);
-    names.into_iter().find_map(|name| Library::open(Path::new(name), libc::RTLD_NOLOAD).ok())
+    names.into_iter().find_map(|name| Library::open(Path::new(name), Which::Loaded).ok())
 }
 
 /// The library of this process.
@@ -120,7 +108,7 @@ pub(crate) fn loaded() -> Option<Library> {
 /// [`Code::UnsupportedBackend`] if there is none: where it was looked for, and how to name one.
 pub(crate) fn find(launcher: Option<Launcher>) -> Result<Library, Diagnostic> {
     if let Some(named) = std::env::var_os("TAMIS_MPI").filter(|named| !named.is_empty()) {
-        let open = Library::open(Path::new(&named), libc::RTLD_LOCAL);
+        let open = Library::open(Path::new(&named), Which::Any);
         return open.map_err(|told| {
             let message = format!("the MPI library that TAMIS_MPI names cannot be loaded: {told}");
             let help = "name the file of an MPI library, such as TAMIS_MPI=/usr/lib/libmpi.so.40";
@@ -137,7 +125,7 @@ pub(crate) fn find(launcher: Option<Launcher>) -> Result<Library, Diagnostic> {
     let folders = folders(launcher.is_some());
     let within = |folder: &Option<PathBuf>| {
         let path = |name| folder.as_ref().map_or(PathBuf::from(name), |folder| folder.join(name));
-        names.iter().find_map(|name| Library::open(&path(name), libc::RTLD_LOCAL).ok())
+        names.iter().find_map(|name| Library::open(&path(name), Which::Any).ok())
     };
     folders.iter().find_map(within).ok_or_else(|| none(launcher, &names, &folders))
 }
@@ -159,10 +147,8 @@ fn none(launcher: Option<Launcher>, names: &[&str], folders: &[Option<PathBuf>])
 /// Where to look, in order; `None` is where the system looks. A process that was launched looks first beside what
 /// launched it.
 fn folders(was_launched: bool) -> Vec<Option<PathBuf>> {
-    let parent = || {
-        // SAFETY: the call cannot fail.
-        let parent = unsafe { libc::getppid() };
-        let program = std::fs::read_link(format!("/proc/{parent}/exe")).ok()?;
+    let starter = || {
+        let program = std::fs::read_link(format!("/proc/{}/exe", parent()?)).ok()?;
         Some(program.parent()?.parent()?.join("lib"))
     };
     let starts = |folder: &PathBuf| folder.join("mpiexec").is_file();
@@ -176,10 +162,10 @@ fn folders(was_launched: bool) -> Vec<Option<PathBuf>> {
         environment(std::env::var_os("VIRTUAL_ENV")),
         environment(std::env::var_os("CONDA_PREFIX")),
     ]);
-    let parent = if was_launched { parent() } else { None };
+    let starter = if was_launched { starter() } else { None };
     folders.retain(|folder| folder.as_deref().is_none_or(Path::is_dir));
     let mut all: Vec<Option<PathBuf>> = vec![];
-    for folder in parent.into_iter().map(Some).chain([None]).chain(folders) {
+    for folder in starter.into_iter().map(Some).chain([None]).chain(folders) {
         if !all.contains(&folder) {
             all.push(folder);
         }

@@ -1,12 +1,7 @@
-//! How much more memory the process can get: what the machine has available, what its control
-//! groups leave, and what its own limits leave.
-//!
-//! ```text
-//! MemAvailable 18 GB, memory.max 4 GB of which 1 GB is used, no RLIMIT_AS     3 GB
-//! ```
-//!
-//! On systems without `/proc` it is the machine's memory less what the process counted.
+//! What control groups and limits leave, as Linux tells it in files. On systems without `/proc` it is the machine's
+//! memory less what the process counted.
 
+use super::Free;
 use std::path::{Component, Path, PathBuf};
 
 /// Where the kernel shows control groups.
@@ -14,15 +9,6 @@ const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Address space that stays free for the stacks of threads, code, and the allocator itself.
 const SPARE_ADDRESSES: usize = 64 << 20;
-
-/// Memory of the process as the system counts it, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Free {
-    /// How much more it can get.
-    pub available: usize,
-    /// How much of its own memory is resident.
-    pub resident: usize,
-}
 
 /// What is free now; nothing where the system does not tell.
 pub(crate) fn free() -> Option<Free> {
@@ -94,6 +80,13 @@ fn left_by_groups(read: &dyn Fn(&Path) -> Option<String>, line: &str) -> Option<
 fn field(text: &str, name: &str) -> Option<usize> {
     let mut words = text.lines().map(str::split_whitespace);
     words.find_map(|mut line| (line.next()? == name).then(|| line.next()?.parse().ok())?)
+}
+
+/// The machine's memory in bytes.
+pub(crate) fn of_machine() -> Option<usize> {
+    // SAFETY: sysconf only reads system facts.
+    let pages = usize::try_from(unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) }).ok()?;
+    Some(pages.saturating_mul(page()))
 }
 
 /// Bytes of a page.

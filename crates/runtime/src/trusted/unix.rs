@@ -1,4 +1,4 @@
-//! Folders in which nobody else can replace what we write.
+//! By owners and modes.
 //!
 //! ```text
 //! /            root's                        followed from here, component by component
@@ -11,10 +11,11 @@
 //! A component is looked at once those above it are trusted: then nobody else can replace it any more, and
 //! paths are as good as descriptors.
 
+use super::Missing;
 use std::ffi::OsString;
-use std::fs::{DirBuilder, Metadata, Permissions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// As many as Linux follows.
@@ -22,15 +23,6 @@ const MOST_LINKS: usize = 40;
 /// What allows a group or others to write.
 const WRITTEN_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
-
-/// What to do about folders that are missing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Missing {
-    /// They are made, for the user alone.
-    Create,
-    /// That is an error.
-    Refuse,
-}
 
 /// The path without links of a folder, which others may add to but in which they cannot replace what is
 /// not theirs; or the reason against it.
@@ -110,8 +102,20 @@ pub(crate) fn own(parent: &Path, name: &str) -> Result<PathBuf, String> {
     Ok(path)
 }
 
+/// A file of the user's own, which is no link.
+pub(crate) fn opened(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let own =
+        |about: Metadata| about.is_file() && about.uid() == user() && !is_written_by_others(&about);
+    match own(file.metadata()?) {
+        true => Ok(file),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
 /// The user whose rights this process has.
-pub(crate) fn user() -> u32 {
+fn user() -> u32 {
     // SAFETY: it only asks, and cannot fail.
     unsafe { libc::geteuid() }
 }

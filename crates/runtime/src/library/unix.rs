@@ -1,4 +1,4 @@
-//! Shared libraries, loaded from bytes.
+//! By `dlopen`, from a file of our own for a moment.
 
 use crate::disk_cache;
 use crate::temporary::{Readers, Temporary};

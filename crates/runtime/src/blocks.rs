@@ -1,0 +1,117 @@
+//! Blocks of the C library, which kernels, packing and results share: one of them frees what another one asked for.
+
+use std::ffi::c_void;
+
+/// Every block is aligned to this.
+pub(crate) const ALIGNMENT: usize = 16;
+
+pub(crate) use host::{aligned, free, realloc, size};
+
+/// `malloc` and those beside it.
+#[cfg(unix)]
+mod host {
+    use super::c_void;
+
+    /// A block of so many bytes at least, or null.
+    pub(crate) fn aligned(alignment: usize, bytes: usize) -> *mut c_void {
+        let mut block = std::ptr::null_mut();
+        // SAFETY: the address of the block is our own.
+        match unsafe { libc::posix_memalign(&mut block, alignment, bytes) } {
+            0 => block,
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// The block with another size, maybe at another address, or null.
+    ///
+    /// # Safety
+    /// The address is null or of a block, which is not used again if there is another.
+    pub(crate) unsafe fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
+        // SAFETY: as the caller promises.
+        unsafe { libc::realloc(address, bytes) }
+    }
+
+    /// # Safety
+    /// The address is null or of a block, which is not used again.
+    pub(crate) unsafe fn free(address: *mut c_void) {
+        // SAFETY: as the caller promises.
+        unsafe { libc::free(address) }
+    }
+
+    /// What a block takes.
+    ///
+    /// # Safety
+    /// The address is of a block.
+    pub(crate) unsafe fn size(address: *mut c_void) -> usize {
+        // SAFETY: as the caller promises.
+        unsafe {
+            #[cfg(target_os = "macos")]
+            return libc::malloc_size(address);
+            #[cfg(not(target_os = "macos"))]
+            libc::malloc_usable_size(address)
+        }
+    }
+}
+
+/// Aligned blocks, of which Windows does not tell the size: in front of each lies what it takes, and where it begins.
+#[cfg(windows)]
+mod host {
+    use super::{ALIGNMENT, c_void};
+
+    /// What lies in front of a block.
+    struct Head {
+        bytes: usize,
+        begin: *mut c_void,
+    }
+
+    /// A block of so many bytes at least, or null.
+    pub(crate) fn aligned(alignment: usize, bytes: usize) -> *mut c_void {
+        let front = alignment.max(ALIGNMENT);
+        let Some(all) = bytes.checked_add(front) else { return std::ptr::null_mut() };
+        // SAFETY: the alignment is a power of two, and has room for the head.
+        unsafe {
+            let begin = libc::aligned_malloc(all, front);
+            if begin.is_null() {
+                return begin;
+            }
+            let block = begin.byte_add(front);
+            block.cast::<Head>().sub(1).write(Head { bytes, begin });
+            block
+        }
+    }
+
+    /// The block with another size and the least alignment, at another address, or null.
+    ///
+    /// # Safety
+    /// The address is null or of a block, which is not used again if there is another.
+    pub(crate) unsafe fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
+        let fresh = aligned(ALIGNMENT, bytes);
+        if !fresh.is_null() && !address.is_null() {
+            // SAFETY: both blocks have so many bytes and do not overlap.
+            unsafe {
+                let kept = size(address).min(bytes);
+                fresh.cast::<u8>().copy_from_nonoverlapping(address.cast(), kept);
+                free(address);
+            }
+        }
+        fresh
+    }
+
+    /// # Safety
+    /// The address is null or of a block, which is not used again.
+    pub(crate) unsafe fn free(address: *mut c_void) {
+        if !address.is_null() {
+            // SAFETY: the head lies in front of the block.
+            unsafe { libc::aligned_free((*address.cast::<Head>().sub(1)).begin) }
+        }
+    }
+
+    /// What a block takes.
+    ///
+    /// # Safety
+    /// The address is of a block.
+    pub(crate) unsafe fn size(address: *mut c_void) -> usize {
+        // SAFETY: the head lies in front of the block.
+        unsafe { (*address.cast::<Head>().sub(1)).bytes }
+    }
+}

@@ -1,0 +1,20 @@
+//! Folders in which nobody else can replace what we write.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::{opened, own, shared};
+#[cfg(windows)]
+pub(crate) use windows::{opened, own, shared};
+
+/// What to do about folders that are missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Missing {
+    /// They are made, for the user alone.
+    Create,
+    /// That is an error.
+    Refuse,
+}
