@@ -131,14 +131,18 @@ fn features() -> bool {
     })
 }
 
-/// The examples of conversions from and to crates that are too large for all other steps to have them.
+/// Conversions from and to crates that are too large for all other steps to have them: without a warning, their tests
+/// and their examples.
 fn neighbours() -> bool {
-    let features = ["--features", "faer,nalgebra-sparse", "--profile", PROFILE];
-    let chosen = ["test", "--quiet", "--doc", "-p", "tamis-runtime"];
-    cargo(&[&chosen[..], &features].concat(), &["neighbours"], None)
+    let runtime =
+        ["-p", "tamis-runtime", "--features", "faer,nalgebra-sparse", "--profile", PROFILE];
+    let run = |command: &[&str], rest: &[&str]| cargo(&[command, &runtime].concat(), rest, None);
+    run(&["clippy", "--quiet", "--lib", "--test", "matrices"], &["--", "-D", "warnings"])
+        && run(&["test", "--quiet", "--test", "matrices"], &[])
+        && run(&["test", "--quiet", "--doc"], &["neighbours"])
 }
 
-/// What builds beside Linux on x86-64: checked, not run. `rustup` adds what compiles for each.
+/// What builds beside Linux on x86-64, without a warning: checked, not run. `rustup` adds what compiles for each.
 fn targets() -> bool {
     let targets = [
         "aarch64-unknown-linux-gnu",
@@ -153,7 +157,10 @@ fn targets() -> bool {
             println!("rustup has no {target}");
             return false;
         }
-        cargo(&["check", "--quiet", "-p", "tamis-cli", "--target", target], &[], None)
+        let packages =
+            ["-p", "tamis", "-p", "tamis-cli", "-p", "tamis-testing", "--target", target];
+        let lints = ["--", "-D", "warnings"];
+        cargo(&[&["clippy", "--quiet"], &packages[..]].concat(), &lints, None)
     })
 }
 

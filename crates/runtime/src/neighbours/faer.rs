@@ -4,6 +4,7 @@ use super::compressed::{Compressed, dims};
 use super::dense::{all_elements, elements_fit};
 use crate::index::Index;
 use crate::memory::Element;
+use crate::pages::LINE;
 use crate::tensor::Tensor;
 use crate::view::TensorView;
 use faer::sparse::{
@@ -83,6 +84,17 @@ macro_rules! conversions {
 conversions!(SparseRowMat, SparseRowMatRef, SymbolicSparseRowMat, csr, row_ptr, row_nnz, col_idx);
 conversions!(SparseColMat, SparseColMatRef, SymbolicSparseColMat, csc, col_ptr, col_nnz, row_idx);
 
+/// A dimension of a matrix without elements, if it is not far beyond what others have.
+fn small(dimension: usize) -> Result<usize, Diagnostic> {
+    match dimension < 1 << 31 {
+        true => Ok(dimension),
+        false => {
+            let message = format!("faer has no matrix of dimension {dimension}");
+            Err(Diagnostic::new(Code::InvalidTensor, message))
+        }
+    }
+}
+
 /// Refuses a matrix with room between its segments.
 fn has_no_room(has_room: bool) -> Result<(), Diagnostic> {
     match has_room {
@@ -110,9 +122,13 @@ impl<T: Element> TryFrom<MatRef<'_, T>> for Tensor {
 
     fn try_from(matrix: MatRef<'_, T>) -> Result<Tensor, Diagnostic> {
         let (rows, columns) = matrix.shape();
-        elements_fit::<T>(rows as f64 * columns as f64)?;
-        let elements = (0..rows).flat_map(|i| (0..columns).map(move |j| matrix[(i, j)]));
-        Tensor::dense(&dims((rows, columns)), elements.collect())
+        let len = rows * columns;
+        elements_fit::<T>(len as f64)?;
+        let mut elements = Vec::with_capacity(len);
+        if len > 0 {
+            (0..rows).for_each(|i| elements.extend((0..columns).map(|j| matrix[(i, j)])));
+        }
+        Tensor::dense(&dims((rows, columns)), elements)
     }
 }
 
@@ -127,8 +143,15 @@ impl<T: Element> TryFrom<Tensor> for Mat<T> {
             return Err(Diagnostic::new(Code::InvalidTensor, message));
         };
         let (rows, columns) = (rows as usize, columns as usize);
+        if rows == 0 || columns == 0 {
+            // A matrix takes memory for rows, and time for columns, also where it has no elements.
+            let (rows, columns) = (small(rows)?, small(columns)?);
+            return Ok(Mat::from_fn(rows, columns, |_, _| unreachable!("it has no elements")));
+        }
+        // Columns begin with a line of the cache.
+        let line = LINE / size_of::<T>();
+        elements_fit::<T>(rows.next_multiple_of(line) as f64 * columns as f64)?;
         let (_, elements) = all_elements::<T>(tensor)?;
-        elements_fit::<T>(elements.len() as f64)?;
         Ok(Mat::from_fn(rows, columns, |i, j| elements[i * columns + j]))
     }
 }
