@@ -251,8 +251,7 @@ impl Disk for Keeper<'_> {
 
 /// The folder for temporary files.
 fn folder() -> Result<PathBuf, Failure> {
-    let named = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
-    let folder = named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let folder = std::env::temp_dir();
     if folder.is_dir() {
         return Ok(folder);
     }

@@ -305,7 +305,7 @@ fn under_mpi(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
             check_alike(args)?;
             let mut outputs = args.outputs.clone();
             // Others write their parts of folders.
-            outputs.retain(|output| is_first || output.ends_with('/'));
+            outputs.retain(|output| is_first || tamis_io::is_folder(output.as_ref()));
             run::run(&RunArgs { outputs, ..args.clone() }, Ranks::Mpi(&mpi), out)
         };
         own().map_err(|error| {

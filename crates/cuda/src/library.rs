@@ -1,16 +1,17 @@
 //! Shared libraries that are found when they are needed, and may be missing.
 
 use std::ffi::{CStr, c_void};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
-/// A library that stays loaded.
-pub(crate) struct Library(libloading::Library);
+/// A library that stays loaded: those of a GPU may have threads, and code for the end of the process.
+pub(crate) struct Library(ManuallyDrop<libloading::Library>);
 
 impl Library {
     /// The library at a path, or of a name that the system knows.
     pub(crate) fn open(path: &Path) -> Option<Library> {
         // SAFETY: the library is the system's or the user's own choice.
-        unsafe { libloading::Library::new(path) }.ok().map(Library)
+        unsafe { opened(path) }.ok().map(|library| Library(ManuallyDrop::new(library)))
     }
 
     /// The address of a function; `None` if the library is too old to have it.
@@ -19,6 +20,24 @@ impl Library {
         let address =
             unsafe { self.0.get::<*mut c_void>(name.to_bytes_with_nul()).ok()?.try_as_raw_ptr()? };
         (!address.is_null()).then_some(address)
+    }
+}
+
+/// Loads a library with all that it needs, so that one that lacks something is refused at once.
+///
+/// # Safety
+/// What the library does when it is loaded is safe.
+unsafe fn opened(path: &Path) -> Result<libloading::Library, libloading::Error> {
+    #[cfg(unix)]
+    {
+        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+        // SAFETY: as the caller promises.
+        unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
+    }
+    #[cfg(not(unix))]
+    // SAFETY: as the caller promises.
+    unsafe {
+        libloading::Library::new(path)
     }
 }
 

@@ -31,9 +31,10 @@ const VERSION: u64 = 1;
 /// Lists of parts are not longer.
 const LONGEST: u64 = 1 << 26;
 
-/// Whether a path says by a `/` at its end that a folder is to be written.
+/// Whether a path says by a `/`, or what separates folders here, at its end that a folder is to be written.
 pub fn is_folder(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(b"/")
+    let last = path.as_os_str().as_encoded_bytes().last();
+    last.is_some_and(|&byte| std::path::is_separator(char::from(byte)))
 }
 
 /// A file of a part, as a manifest lists it.

@@ -170,9 +170,9 @@ fn translated(
     Ok(context)
 }
 
-/// The most bytes of stack that code takes: threads have two million. Registers by a single pass take
-/// the more the longer the code.
-const FRAME: u32 = 512 << 10;
+/// The most bytes of stack that code takes: threads have two million, the first one on Windows half of that. Registers by
+/// a single pass take the more the longer the code.
+const FRAME: u32 = if cfg!(windows) { 128 << 10 } else { 512 << 10 };
 
 /// What goes into the code of a function.
 #[derive(Clone, Copy)]
@@ -255,7 +255,9 @@ fn make_isa(level: Level, effort: &str, registers: &str) -> Result<OwnedTargetIs
         ("enable_verifier", verifier),
         ("unwind_info", "false"),
         ("preserve_frame_pointers", "false"),
-        ("enable_probestack", "false"),
+        // Windows gives a stack its pages one after the other.
+        ("enable_probestack", if cfg!(windows) { "true" } else { "false" }),
+        ("probestack_strategy", "inline"),
     ];
     for (name, value) in choices {
         flags.set(name, value).map_err(|e| e.to_string())?;

@@ -24,5 +24,5 @@ fn appending_until_memory_is_full_copies_elements_a_limited_number_of_times() {
     assert_eq!(status, Status::OutOfMemory);
     assert!(length as usize * 8 > LIMIT / 4 * 3, "{length} elements fit");
     // SAFETY: the array is of the malloc family, and owned here alone.
-    unsafe { libc::free(address as *mut _) };
+    unsafe { budget::free(address as *mut _) };
 }

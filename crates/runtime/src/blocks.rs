@@ -53,48 +53,53 @@ mod host {
     }
 }
 
-/// Aligned blocks, of which Windows does not tell the size: in front of each lies what it takes, and where it begins.
+/// Aligned blocks, of which Windows does not tell the size: it lies in front of each.
 #[cfg(windows)]
 mod host {
     use super::{ALIGNMENT, c_void};
 
-    /// What lies in front of a block.
-    struct Head {
-        bytes: usize,
-        begin: *mut c_void,
+    unsafe extern "C" {
+        /// A block of which the byte at the offset is aligned.
+        fn _aligned_offset_malloc(bytes: usize, alignment: usize, offset: usize) -> *mut c_void;
+        fn _aligned_free(block: *mut c_void);
     }
+
+    /// What lies in front of a block: its bytes.
+    const HEAD: usize = ALIGNMENT;
 
     /// A block of so many bytes at least, or null.
     pub(crate) fn aligned(alignment: usize, bytes: usize) -> *mut c_void {
-        let front = alignment.max(ALIGNMENT);
-        let Some(all) = bytes.checked_add(front) else { return std::ptr::null_mut() };
-        // SAFETY: the alignment is a power of two, and has room for the head.
+        assert!(alignment.is_power_of_two(), "blocks are aligned to powers of two");
+        let Some(all) = bytes.checked_add(HEAD) else { return std::ptr::null_mut() };
+        // SAFETY: the alignment is a power of two, and there is room for the head.
         unsafe {
-            let begin = libc::aligned_malloc(all, front);
+            let begin = _aligned_offset_malloc(all, alignment.max(ALIGNMENT), HEAD);
             if begin.is_null() {
                 return begin;
             }
-            let block = begin.byte_add(front);
-            block.cast::<Head>().sub(1).write(Head { bytes, begin });
-            block
+            begin.cast::<usize>().write(bytes);
+            begin.byte_add(HEAD)
         }
     }
 
-    /// The block with another size and the least alignment, at another address, or null.
+    /// The block with another size and the least alignment, or null. What has room in it stays where it is.
     ///
     /// # Safety
     /// The address is null or of a block, which is not used again if there is another.
     pub(crate) unsafe fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
-        let fresh = aligned(ALIGNMENT, bytes);
-        if !fresh.is_null() && !address.is_null() {
-            // SAFETY: both blocks have so many bytes and do not overlap.
-            unsafe {
-                let kept = size(address).min(bytes);
-                fresh.cast::<u8>().copy_from_nonoverlapping(address.cast(), kept);
+        // SAFETY: as the caller promises; both blocks have so many bytes and do not overlap.
+        unsafe {
+            let old = if address.is_null() { 0 } else { size(address) };
+            if !address.is_null() && bytes <= old && bytes > old / 2 {
+                return address;
+            }
+            let fresh = aligned(ALIGNMENT, bytes);
+            if !fresh.is_null() && !address.is_null() {
+                fresh.cast::<u8>().copy_from_nonoverlapping(address.cast(), old.min(bytes));
                 free(address);
             }
+            fresh
         }
-        fresh
     }
 
     /// # Safety
@@ -102,7 +107,7 @@ mod host {
     pub(crate) unsafe fn free(address: *mut c_void) {
         if !address.is_null() {
             // SAFETY: the head lies in front of the block.
-            unsafe { libc::aligned_free((*address.cast::<Head>().sub(1)).begin) }
+            unsafe { _aligned_free(address.byte_sub(HEAD)) }
         }
     }
 
@@ -112,6 +117,6 @@ mod host {
     /// The address is of a block.
     pub(crate) unsafe fn size(address: *mut c_void) -> usize {
         // SAFETY: the head lies in front of the block.
-        unsafe { (*address.cast::<Head>().sub(1)).bytes }
+        unsafe { address.byte_sub(HEAD).cast::<usize>().read() }
     }
 }

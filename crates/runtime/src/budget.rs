@@ -318,7 +318,7 @@ fn is_kept(address: *mut c_void, bytes: usize) -> bool {
 ///
 /// # Safety
 /// The address is null or of the malloc family and was counted; it is not used again.
-pub(crate) unsafe extern "C" fn free(address: *mut c_void) {
+pub unsafe extern "C" fn free(address: *mut c_void) {
     // SAFETY: as the caller promises.
     unsafe {
         let bytes = size(address);

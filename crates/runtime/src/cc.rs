@@ -207,7 +207,7 @@ fn compiler() -> Result<Arc<Compiler>, Diagnostic> {
 
 fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
     if cfg!(windows) {
-        let message = "on Windows no C compiler is used";
+        let message = "on Windows no C compiler is used, whatever TAMIS_CC says";
         return Err(Diagnostic::new(Code::UnsupportedBackend, message)
             .help_by("use {}", [Setting::BackendJit]));
     }

@@ -31,6 +31,7 @@ const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 const CHECKSUM: usize = 32;
 /// The variables that name the folder for all caches, and the user's.
 const USUAL: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_CACHE_HOME" };
+const TEMPORARIES: &str = if cfg!(windows) { "TMP" } else { "TMPDIR" };
 const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 /// What an entry takes on disk at least.
 const BLOCK: u64 = 4096;
@@ -117,7 +118,9 @@ pub(crate) fn workspaces() -> impl Iterator<Item = Result<PathBuf, String>> {
     let system = || {
         let folder = std::path::absolute(std::env::temp_dir()).map_err(|e| e.to_string());
         let folder = folder.and_then(|folder| trusted::shared(&folder, Missing::Refuse));
-        folder.map_err(|why| format!("no folder for temporaries: {why}: name another in TMPDIR"))
+        folder.map_err(|why| {
+            format!("no folder for temporaries: {why}: name another in {TEMPORARIES}")
+        })
     };
     place.map(|place| Ok(place.folder)).into_iter().chain(std::iter::once_with(system))
 }

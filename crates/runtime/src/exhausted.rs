@@ -24,7 +24,7 @@ pub(crate) fn noted(block: *mut u8, size: usize) -> *mut u8 {
 }
 
 /// Lets the process end with a diagnostic and exit status 1 where memory runs out, if its allocator
-/// is [`HugePages`](crate::HugePages). Its temporaries are removed.
+/// is [`HugePages`](crate::HugePages). Its temporaries are removed. On Windows it ends as without this.
 pub fn end_with_diagnostic() {
     #[cfg(unix)]
     on_abort::install();

@@ -169,7 +169,7 @@ impl Buffer {
         Buffer { address, len, datatype, owner }
     }
 
-    /// Takes over memory of the malloc family, which is freed with the last clone.
+    /// Takes over memory of the malloc family (on Windows of [`reserve`] and [`grow`]), which is freed with the last clone.
     ///
     /// # Safety
     /// `address` is null with `len` 0, or came from the malloc family, is owned by the caller

@@ -17,8 +17,8 @@ pub(crate) const LINES_FROM: usize = 1 << 10;
 pub(crate) const LINE: usize = 64;
 /// From this size on memory is aligned to, and offered for, huge pages.
 pub(crate) const HUGE_FROM: usize = 4 << 20;
-/// Memory of that size and more is aligned to this.
-pub(crate) const HUGE_PAGE: usize = 2 << 20;
+/// Memory of that size and more is aligned to this. Windows has no advice to offer it by.
+pub(crate) const HUGE_PAGE: usize = if cfg!(windows) { LINE } else { 2 << 20 };
 
 /// The system's allocator, which offers large blocks for huge pages where the system asks for that
 /// (Linux with `transparent_hugepage` at `madvise`; elsewhere it only allocates).

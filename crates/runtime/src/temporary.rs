@@ -99,27 +99,31 @@ fn own_folders() -> DirBuilder {
 /// processes are the same, nor a forked one.
 fn random() -> io::Result<u128> {
     let mut bytes = [0; 16];
-    match fill(&mut bytes) {
-        true => Ok(u128::from_ne_bytes(bytes)),
-        false => Err(io::Error::last_os_error()),
-    }
+    fill(&mut bytes)?;
+    Ok(u128::from_ne_bytes(bytes))
 }
 
 /// Fills a few bytes with what the system draws.
 #[cfg(unix)]
-fn fill(bytes: &mut [u8; 16]) -> bool {
+fn fill(bytes: &mut [u8; 16]) -> io::Result<()> {
     // SAFETY: there is room for as many bytes.
-    unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) == 0 }
+    match unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Fills a few bytes with what the system draws.
 #[cfg(windows)]
-fn fill(bytes: &mut [u8; 16]) -> bool {
+fn fill(bytes: &mut [u8; 16]) -> io::Result<()> {
     use windows_sys::Win32::Security::Cryptography::{
         BCRYPT_USE_SYSTEM_PREFERRED_RNG, BCryptGenRandom,
     };
     let (address, len) = (bytes.as_mut_ptr(), bytes.len() as u32);
     let usual = std::ptr::null_mut();
     // SAFETY: there is room for as many bytes.
-    unsafe { BCryptGenRandom(usual, address, len, BCRYPT_USE_SYSTEM_PREFERRED_RNG) == 0 }
+    match unsafe { BCryptGenRandom(usual, address, len, BCRYPT_USE_SYSTEM_PREFERRED_RNG) } {
+        0 => Ok(()),
+        _ => Err(io::Error::other("the system draws no random numbers")),
+    }
 }

@@ -49,8 +49,8 @@ fn interpreted(case: &Case) -> Option<Interpreted<'_>> {
     (!done.kernels.is_empty()).then_some(done)
 }
 
-/// Whether the result of a kernel is a workspace over parts of a loop: of its elements beside the dimension, which
-/// nothing reads, any memory may be left.
+/// Whether the result of a kernel is a workspace over parts of a loop: its elements beside the dimension may hold
+/// anything, and nothing reads them. Such a result is not compared; those of the kernels that read it are.
 fn has_unwritten(program: &Program, kernel: usize) -> bool {
     let workspace = &program.tensors[program.kernels[kernel].result];
     workspace.modes.iter().any(|&mode| program.derived.relation(mode).is_some())

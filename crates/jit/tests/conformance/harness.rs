@@ -5,6 +5,7 @@ use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{Array, IdVec, Var};
 use tamis_ir::interpret::{self, Argument, Buffer};
 use tamis_ir::ir::{ArrayDecl, ArrayRole, Function, Param, Status, Stmt, Type, VarDecl};
+use tamis_runtime::budget;
 use tamis_runtime::kernel::Executable;
 use tamis_runtime::processor::{self, Level};
 
@@ -102,7 +103,7 @@ fn compiled(function: &Function, mut arguments: Vec<Argument>) -> (Status, Vec<B
     }
     for place in locals.step_by(2) {
         // SAFETY: locals are of the malloc family, or null.
-        unsafe { libc::free(slots[place] as *mut _) };
+        unsafe { budget::free(slots[place] as *mut _) };
     }
     (status, arrays)
 }
@@ -173,7 +174,7 @@ unsafe fn taken(elem: DataType, address: u64, len: u64) -> Buffer {
         // SAFETY: the memory holds the elements, and so does the buffer.
         unsafe {
             std::ptr::copy_nonoverlapping(address as *const u8, buffer.as_mut_ptr(), bytes);
-            libc::free(address as *mut _);
+            budget::free(address as *mut _);
         }
     }
     buffer

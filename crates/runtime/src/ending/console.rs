@@ -1,5 +1,6 @@
 //! What ends a process of a Windows console, and the end of those that it started.
 
+use super::owned;
 use windows_sys::Win32::Foundation::{CloseHandle, FALSE};
 use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
 use windows_sys::Win32::System::Threading::{OpenProcess, PROCESS_TERMINATE, TerminateProcess};
@@ -15,7 +16,10 @@ pub fn on_signals() {
 
 /// Removes everything; what the system does next ends the process.
 unsafe extern "system" fn on_event(_: u32) -> BOOL {
-    super::end();
+    let mut owned = owned();
+    owned.end();
+    // Other threads that would create or rename a file wait for the end.
+    std::mem::forget(owned);
     FALSE
 }
 

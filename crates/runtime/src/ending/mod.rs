@@ -1,11 +1,11 @@
 //! The end of the process: temporaries are removed and the processes that it started are killed.
 //!
 //! ```text
-//! return from main, exit      a handler of the C library
+//! return from main, exit      a handler of the C library; on Windows not at exit
 //! SIGINT SIGTERM SIGHUP       a thread of the command, which then has the signal end the process
 //! SIGPIPE                     the same: the reader of a pipeline went away
 //! Ctrl-C on Windows           a handler, on a thread of its own
-//! no memory                   the handler that prints the command's diagnostic
+//! no memory                   the handler that prints the command's diagnostic; none on Windows
 //! SIGKILL                     started processes die with the thread that started them; temporaries stay
 //! ```
 

@@ -10,6 +10,9 @@ pub(crate) use unix::{opened, own, shared};
 #[cfg(windows)]
 pub(crate) use windows::{opened, own, shared};
 
+use std::io;
+use std::path::Path;
+
 /// What to do about folders that are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Missing {
@@ -17,4 +20,8 @@ pub(crate) enum Missing {
     Create,
     /// That is an error.
     Refuse,
+}
+
+fn told(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
 }

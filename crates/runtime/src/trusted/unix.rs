@@ -11,7 +11,7 @@
 //! A component is looked at once those above it are trusted: then nobody else can replace it any more, and
 //! paths are as good as descriptors.
 
-use super::Missing;
+use super::{Missing, told};
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -146,8 +146,4 @@ fn created(path: &Path) -> Result<Metadata, String> {
         }
         found => found.map_err(|e| told(path, &e)),
     }
-}
-
-fn told(path: &Path, error: &io::Error) -> String {
-    format!("{}: {error}", path.display())
 }

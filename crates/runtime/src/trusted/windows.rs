@@ -1,16 +1,23 @@
 //! By the profile: Windows gives its folders to the user and to administrators.
 
-use super::Missing;
-use std::fs::File;
+use super::{Missing, told};
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use windows_sys::Win32::Foundation::GENERIC_READ;
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLAG_OPEN_REPARSE_POINT, FILE_WRITE_ATTRIBUTES,
+};
 
 /// The path without links of a folder in the user's profile; or the reason against it.
 pub(crate) fn shared(path: &Path, missing: Missing) -> Result<PathBuf, String> {
     let profile = std::env::var_os("USERPROFILE").filter(|name| !name.is_empty());
     let profile = profile.ok_or("USERPROFILE names no folder")?;
     let profile = resolved(Path::new(&profile))?;
-    if missing == Missing::Create {
+    // What is in a profile is known before anything is made there.
+    let known = path.ancestors().find(|folder| folder.exists()).unwrap_or(path);
+    if missing == Missing::Create && resolved(known)?.starts_with(&profile) {
         std::fs::create_dir_all(path).map_err(|e| told(path, &e))?;
     }
     let resolved = resolved(path)?;
@@ -29,18 +36,17 @@ pub(crate) fn own(parent: &Path, name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A file, which is no link.
+/// A file, which is no link, to read, and to note when it was used.
 pub(crate) fn opened(path: &Path) -> io::Result<File> {
-    match path.symlink_metadata()?.is_file() {
-        true => File::open(path),
+    let mut options = OpenOptions::new();
+    options.access_mode(GENERIC_READ | FILE_WRITE_ATTRIBUTES);
+    let file = options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
         false => Err(io::ErrorKind::PermissionDenied.into()),
     }
 }
 
 fn resolved(path: &Path) -> Result<PathBuf, String> {
     path.canonicalize().map_err(|e| told(path, &e))
-}
-
-fn told(path: &Path, error: &io::Error) -> String {
-    format!("{}: {error}", path.display())
 }
