@@ -24,7 +24,7 @@ const DIAGONALS: f64 = 8.0;
 /// A step of a binary search.
 const SEARCH: f64 = 6.0;
 /// A look into a hash map.
-const HASH: f64 = 10.0;
+const HASH: f64 = 22.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
 /// Adding an entry to its row, of which the entries were counted, and sorting that.
