@@ -9,7 +9,7 @@ use crate::failure::{Failure, in_options};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use tamis::dist::Distributed;
-use tamis::pipeline::Compiled;
+use tamis::unstable::pipeline::Compiled;
 use tamis::{Backend, Diagnostic, Kernel, Place, Scalar, Storage, Tensor};
 use tamis_io::FileError;
 

@@ -181,6 +181,7 @@
 //! | `dist` | tensors and kernels in parts, on several processes |
 //! | `library` | programs as libraries in C or Rust that need no Tamis |
 //! | `tune` | the fastest of several schedules, timed and remembered |
+//! | `unstable` | the stages of the compiler and the forms between them, which any release may change |
 
 #![warn(missing_debug_implementations)]
 
@@ -215,6 +216,7 @@ mod slow;
 mod tiers;
 #[cfg(feature = "c-tier")]
 mod tune;
+pub mod unstable;
 mod waste;
 
 #[cfg(not(feature = "cuda"))]
@@ -236,7 +238,7 @@ pub use scattered::is_writable;
 pub use tamis_core::cin::KernelKind;
 pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::schedule::Schedule;
-pub use tamis_core::{format, level, notation, pipeline, schedule};
+pub use tamis_core::{format, level, notation, schedule};
 #[cfg(feature = "io")]
 pub use tamis_io as io;
 pub use tamis_ir::algebra::Strictness;

@@ -4,7 +4,7 @@ use crate::case::Case;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tamis::pipeline;
+use tamis::unstable::pipeline;
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
 use tamis_core::cin::Program;
 use tamis_core::lower::Lowered;

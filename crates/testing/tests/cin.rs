@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use tamis::Backend;
-use tamis::pipeline;
+use tamis::unstable::pipeline;
 use tamis_core::cin::{Program, text, verify};
 use tamis_core::lower::Lowered;
 use tamis_core::plan;
