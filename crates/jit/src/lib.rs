@@ -16,6 +16,7 @@
 //! | `functions` | functions of eight numbers at once |
 //! | `home` | where variables live: in registers or in memory |
 //! | `addresses` | which loops have the addresses of arrays in registers |
+//! | `calls` | calls of code by its address |
 //! | `grow` | the call that makes room, which changes no register |
 //! | `load_sinking` | which loads may move to their use |
 //! | `prefetch` | hints, which Cranelift does not have |
@@ -23,6 +24,7 @@
 //! | `code` | executable memory |
 
 mod addresses;
+mod calls;
 mod code;
 mod expr;
 mod functions;

@@ -10,8 +10,7 @@ use crate::wide::Wide;
 use crate::{Effort, Generator};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
-    Type, Value, types,
+    Block, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::FunctionBuilder;
@@ -418,25 +417,6 @@ impl Translator<'_> {
         self.b.ins().brif(status, self.exit, &[status.into()], sorted, &[]);
         self.b.switch_to_block(sorted);
         Ok(())
-    }
-
-    /// Calls a support function.
-    pub(crate) fn call(
-        &mut self,
-        address: usize,
-        args: &[Value],
-        returns: Option<Type>,
-    ) -> Option<Value> {
-        let mut signature = Signature::new(self.isa.default_call_conv());
-        for &arg in args {
-            let ty = self.b.func.dfg.value_type(arg);
-            signature.params.push(AbiParam::new(ty));
-        }
-        signature.returns.extend(returns.map(AbiParam::new));
-        let signature = self.b.import_signature(signature);
-        let callee = self.b.ins().iconst(types::I64, address as i64);
-        let call = self.b.ins().call_indirect(signature, callee, args);
-        self.b.inst_results(call).first().copied()
     }
 
     /// The address of an element and a constant offset from it, so that neighbours share one.

@@ -47,6 +47,18 @@ pub(crate) unsafe extern "C" fn reserve(slot: *mut u64, len: i64, size: i64) -> 
     Status::OutOfMemory as i64
 }
 
+/// [`reserve`] by the calling convention of the code that is not Cranelift's.
+///
+/// # Safety
+/// As for [`reserve`].
+#[cfg(target_arch = "x86_64")]
+pub(crate) unsafe extern "sysv64" fn reserve_of_unit(slot: *mut u64, len: i64, size: i64) -> i64 {
+    // SAFETY: as the caller promises.
+    unsafe { reserve(slot, len, size) }
+}
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use reserve as reserve_of_unit;
+
 /// Sets `count` elements of `size` bytes at `address` to the low bytes of `bits`.
 ///
 /// # Safety

@@ -5,6 +5,7 @@ use super::{Unit, Wide};
 use crate::stmt::Translator;
 use crate::vector::Lanes;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
+use cranelift_codegen::isa::CallConv;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, Var};
 use tamis_ir::ir::Stmt;
@@ -45,7 +46,7 @@ impl Translator<'_> {
             }
         }
         let at = self.b.ins().stack_addr(types::I64, frame, 0);
-        let status = self.call(address, &[at], Some(types::I64));
+        let status = self.call_by(CallConv::SystemV, address, &[at], Some(types::I64));
         if let (Some(status), true) = (status, unit.fails) {
             let done = self.b.create_block();
             self.b.ins().brif(status, self.exit, &[status.into()], done, &[]);

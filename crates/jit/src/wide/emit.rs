@@ -293,7 +293,7 @@ impl Emitter<'_> {
         self.asm.lea(FRAME, Address::at(SPARE[1], offset));
         self.asm.mov(ARGUMENT, Operand::Register(SPARE[0]));
         self.asm.constant(SPARE[1], array.size as i64);
-        self.asm.large(SPARE[0], support::reserve as *const () as usize as u64);
+        self.asm.large(SPARE[0], support::reserve_of_unit as *const () as usize as u64);
         self.asm.call(SPARE[0]);
         if padding {
             self.asm.pop(FRAME);

@@ -9,6 +9,8 @@
 //! frame[0] = n; frame[8] = pos; ..; call
 //! ```
 //!
+//! It has the calling convention of System V on every system, and so has what it calls.
+//!
 //! Statements become instructions on values (`lower`, `stmt`, `whole`, `float`, `inst`), values get
 //! registers (`registers`), instructions become bytes (`emit`, `vectors`, `encode`). What has no
 //! instruction here (sorting, functions of mathematics, floats of 16 bits) is left to Cranelift, and
@@ -74,10 +76,9 @@ pub(crate) enum Vectors {
 }
 
 impl Vectors {
-    /// Those of a level, by the calling convention of Unix.
+    /// Those of a level.
     fn of(level: Level) -> Option<Vectors> {
         match () {
-            () if !cfg!(unix) => None,
             () if level.allows(Level::V4) => Some(Vectors::Avx512),
             () if level.allows(Level::V3) => Some(Vectors::Avx2),
             () => None,
