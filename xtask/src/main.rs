@@ -131,18 +131,16 @@ fn features() -> bool {
     })
 }
 
-/// Conversions from and to crates that are too large for all other steps to have them: without a warning, their tests
-/// and their examples.
+/// Conversions from and to crates that are too large for all other steps to have them: their tests and their examples.
 fn neighbours() -> bool {
     let runtime =
         ["-p", "tamis-runtime", "--features", "faer,nalgebra-sparse", "--profile", PROFILE];
     let run = |command: &[&str], rest: &[&str]| cargo(&[command, &runtime].concat(), rest, None);
-    run(&["clippy", "--quiet", "--lib", "--test", "matrices"], &["--", "-D", "warnings"])
-        && run(&["test", "--quiet", "--test", "matrices"], &[])
+    run(&["test", "--quiet", "--test", "matrices"], &[])
         && run(&["test", "--quiet", "--doc"], &["neighbours"])
 }
 
-/// What builds beside Linux on x86-64, without a warning: checked, not run. `rustup` adds what compiles for each.
+/// What builds beside Linux on x86-64, and with all features, without a warning: checked, not run. `rustup` adds what compiles for each.
 fn targets() -> bool {
     let targets = [
         "aarch64-unknown-linux-gnu",
@@ -150,18 +148,20 @@ fn targets() -> bool {
         "x86_64-apple-darwin",
         "x86_64-pc-windows-msvc",
     ];
-    targets.iter().all(|target| {
-        println!("== {target}");
-        let added = Command::new("rustup").args(["target", "add", target]).status();
-        if !added.is_ok_and(|s| s.success()) {
-            println!("rustup has no {target}");
-            return false;
-        }
-        let packages =
-            ["-p", "tamis", "-p", "tamis-cli", "-p", "tamis-testing", "--target", target];
-        let lints = ["--", "-D", "warnings"];
-        cargo(&[&["clippy", "--quiet"], &packages[..]].concat(), &lints, None)
-    })
+    let lints = ["--", "-D", "warnings"];
+    let all = ["clippy", "--quiet", "-p", "tamis", "-p", "tamis-runtime", "--all-features"];
+    cargo(&all, &lints, None)
+        && targets.iter().all(|target| {
+            println!("== {target}");
+            let added = Command::new("rustup").args(["target", "add", target]).status();
+            if !added.is_ok_and(|s| s.success()) {
+                println!("rustup has no {target}");
+                return false;
+            }
+            let packages =
+                ["-p", "tamis", "-p", "tamis-cli", "-p", "tamis-testing", "--target", target];
+            cargo(&[&["clippy", "--quiet"], &packages[..]].concat(), &lints, None)
+        })
 }
 
 /// The documentation of all crates, without a warning.
