@@ -35,6 +35,8 @@
 //! ```text
 //! R(i,j) = A(i,j) * D(j,l)                   t(j) = D(j,l)                    once, and not for each entry of A
 //!                                            R(i,j) = A(i,j) * t(j)
+//! R(i,j) = x(i) * D(j,l)                     t(j) = D(j,l)                    once, and not for each i
+//!                                            R(i,j) = x(i) * t(j)
 //! ```
 //!
 //! Products in which more sums share factors than are looked at together
@@ -295,24 +297,27 @@ fn pays_dense(
     !cx.request.commands.given && first < WORTH * last
 }
 
-/// Whether the sums of one factor are better computed once than wherever another, sparse one needs them.
+/// Whether the sums of one factor are better computed once than wherever the others need them.
 fn pays_once(cx: &Context<'_>, (factor, after): (&Access, &[&Access]), kept: &[IndexVar]) -> bool {
     let entries = |a: &Access| match cx.is_full(a) {
         true => Some(cx.trips_over(&a.indices)),
         false => cx.known_entries(a).map(|n| n as f64),
     };
     let Some(own) = entries(factor) else { return false };
-    let sparse = after.iter().filter(|a| !cx.is_full(a));
-    let Some(needed) = sparse
-        .filter_map(|a| Some((entries(a)?, a)))
-        .map(|(n, a)| {
-            // Once for each entry, and for each coordinate that it does not tell.
-            n * cx.trips_over(&without(kept, &a.indices))
-        })
-        .min_by(f64::total_cmp)
-    else {
-        return false;
+    let mut sparse = after.iter().filter(|a| !cx.is_full(a)).peekable();
+    let needed = match sparse.peek() {
+        // A number for everything stays in the same loops: see [`crate::legalise::rewrite::factorize`].
+        None if kept.is_empty() => None,
+        None => Some(cx.trips_over(&[kept, &without(&variables(after), kept)].concat())),
+        Some(_) => sparse
+            .filter_map(|a| Some((entries(a)?, a)))
+            .map(|(n, a)| {
+                // Once for each entry, and for each coordinate that it does not tell.
+                n * cx.trips_over(&without(kept, &a.indices))
+            })
+            .min_by(f64::total_cmp),
     };
+    let Some(needed) = needed else { return false };
     let left = cx.trips_over(kept).max(1.0);
     !cx.request.commands.given && own + left < WORTH * needed * (own / left)
 }
