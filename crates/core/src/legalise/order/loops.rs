@@ -110,8 +110,8 @@ fn is_crowded(cx: &Context<'_>, task: &Task) -> bool {
 
 /// The loops split, where that is cheaper.
 fn split_loops(cx: &mut Context<'_>, task: &Task, order: &Order) -> Option<Distributed> {
-    let whole = cx.request.commands.given || sorts(cx, order) || scatters(cx, task);
-    if whole || gather(cx, task).is_some() { None } else { distributed(cx, task) }
+    let whole = cx.request.commands.given || sorts(cx, order) || gather(cx, task).is_some();
+    if whole { None } else { distributed(cx, task) }
 }
 
 /// Whether sparse operands are copied for an order.

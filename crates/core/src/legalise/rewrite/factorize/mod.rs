@@ -22,7 +22,7 @@ mod product;
 mod rows;
 
 pub(in crate::legalise) use independent::independent;
-use product::{Factor, Product, edges_of, lists};
+use product::{Factor, Product, edges_of, has_own_modes, lists};
 
 use crate::cin::Stmt;
 use crate::legalise::cost::{CONTIGUOUS, STRIDE};
@@ -133,10 +133,17 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     // A variable that no factor has counts terms, and needs a loop around all of them.
     let has = |v: &IndexVar| accesses.iter().any(|a| a.indices.contains(v));
     let is_product = is_product && vars.iter().all(has);
-    let plain = |a: &&Access| cx.program.storage(a.tensor).format.is_plain();
+    // Loops over blocks, diagonals and slots are the operand's own: no other factor has its variables.
+    let is_apart = |a: &Access| {
+        let mut others = accesses.iter().filter(|other| ***other != *a);
+        let own = |v: &IndexVar| a.indices.contains(v);
+        let is_whole = !a.is_diagonal() && a.indices.iter().all(|v| vars.contains(v));
+        is_whole && !others.any(|o| o.indices.iter().any(own))
+    };
+    let has_loops = |a: &&Access| has_own_modes(cx, a) || is_apart(a);
     let fits = format.is_plain();
     let appended = cx.program.listed_levels(task.result);
-    if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(plain) {
+    if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(has_loops) {
         return None;
     }
     let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();
@@ -160,7 +167,7 @@ fn plan(
     numbers: &mut usize,
     depth: usize,
 ) -> Option<Plan> {
-    let open = product.open();
+    let open = product.loops(cx);
     let orders = topological(&open, &edges_of(cx, &product.factors, &open));
     let nests = orders.into_iter().map(|order| (nest_cost(cx, product, &order), order));
     let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -169,7 +176,7 @@ fn plan(
         return Some(best);
     }
     let sums = product.sums();
-    if sums.len() > MAX_SUMS {
+    if sums.len() > MAX_SUMS || !product.is_plain(cx) {
         return Some(plan_separate(cx, product, compute, numbers, depth, best));
     }
     let worth = best.cost * WORTH;
@@ -196,7 +203,7 @@ fn plan_separate(
 ) -> Plan {
     let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
     let separate = independent(&factors, &product.sums());
-    if separate.len() < 2 {
+    if separate.len() < 2 && product.is_plain(cx) {
         return best;
     }
     let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, compute, numbers, depth);
@@ -223,6 +230,10 @@ fn split_over(
     }
     let mut kept = product.open();
     kept.retain(|v| part.iter().any(|f| f.vars().contains(v)) && needed(v));
+    // Levels that others are not merged with, or searched by, are in loops of their own.
+    if !kept.is_empty() && !product.is_plain(cx) {
+        return None;
+    }
     let shared = shareable(cx, product, &kept);
     // Of many sums, the loops that are shared are not weighed.
     let fewest = if product.sums().len() > MAX_SUMS { shared.len() } else { 0 };

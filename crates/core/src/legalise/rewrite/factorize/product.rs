@@ -1,5 +1,6 @@
 //! Products to sum inside of loops.
 
+use crate::format::LevelMap;
 use crate::legalise::Context;
 use crate::legalise::order::edges;
 use crate::notation::Access;
@@ -37,16 +38,37 @@ impl Factor {
 }
 
 impl Product {
-    /// The variables that have no loop yet.
+    /// The variables that have no value yet.
     pub(super) fn open(&self) -> Vec<IndexVar> {
-        let all = self.written.iter().chain(self.factors.iter().flat_map(|f| f.vars()));
+        self.of_factors(|factor| factor.vars().to_vec())
+    }
+
+    /// Those of the loops that are left: over the levels of operands that do not store their modes as they are.
+    pub(super) fn loops(&self, cx: &Context<'_>) -> Vec<IndexVar> {
+        self.of_factors(|factor| match factor {
+            Factor::Operand(a) if !has_own_modes(cx, a) => cx.level_vars(a),
+            factor => factor.vars().to_vec(),
+        })
+    }
+
+    /// The variables of what is written, and those of factors, that loops around do not have.
+    fn of_factors(&self, vars: impl Fn(&Factor) -> Vec<IndexVar>) -> Vec<IndexVar> {
+        let all = self.written.iter().copied().chain(self.factors.iter().flat_map(vars));
         let mut open: Vec<IndexVar> = vec![];
-        for &var in all {
+        for var in all {
             if !self.outer.contains(&var) && !open.contains(&var) {
                 open.push(var);
             }
         }
         open
+    }
+
+    /// Whether any loops may merge and search what all operands store.
+    pub(super) fn is_plain(&self, cx: &Context<'_>) -> bool {
+        self.factors.iter().all(|factor| match factor {
+            Factor::Operand(access) => cx.program.storage(access.tensor).format.is_plain(),
+            Factor::Part(..) => true,
+        })
     }
 
     /// Of these, the ones that are summed.
@@ -55,6 +77,12 @@ impl Product {
         sums.retain(|v| !self.written.contains(v));
         sums
     }
+}
+
+/// Whether each level of an operand stores a mode.
+pub(super) fn has_own_modes(cx: &Context<'_>, access: &Access) -> bool {
+    let levels = cx.program.storage(access.tensor).format.levels();
+    levels.iter().all(|level| matches!(level.map, LevelMap::Mode(_)))
 }
 
 /// Whether factors list the coordinates of some of the variables.
