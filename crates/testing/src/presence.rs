@@ -79,14 +79,15 @@ pub fn binary(
     };
     let left = |value: Value| op.annihilated_left(constant(value));
     let right = |value: Value| op.annihilated_right(constant(value));
-    let differs = |value: Value, by: Option<Scalar>| {
-        let decides = value.presence < Presence::Stored && !value.number.is_finite();
-        decides && both > Presence::Implicit && by.is_some_and(|c| !Number::of(c).is_same(number))
+    let by_infinity = |value: Value, by: Option<Scalar>| {
+        let may = value.presence < Presence::Stored && !value.number.is_finite();
+        by.filter(|_| may && both > Presence::Implicit).map(|c| Number::of(c).is_same(number))
     };
+    let infinite = [by_infinity(a, left(a)), by_infinity(b, right(b))];
     let presence = match decides(Presence::Either) {
-        _ if both == Presence::Undefined || differs(a, left(a)) || differs(b, right(b)) => {
-            Presence::Undefined
-        }
+        _ if both == Presence::Undefined || infinite.contains(&Some(false)) => Presence::Undefined,
+        // What it decided may decide in turn.
+        None if infinite.contains(&Some(true)) => Presence::Either,
         Some(_) if !number.is_true() => Presence::Either,
         Some(_) => Presence::Undefined,
         None => both,
