@@ -140,7 +140,8 @@ fn neighbours() -> bool {
         && run(&["test", "--quiet", "--doc"], &["neighbours"])
 }
 
-/// What builds beside Linux on x86-64, and with all features, without a warning: checked, not run. `rustup` adds what compiles for each.
+/// What builds beside Linux on x86-64, and with all features, without a warning: checked, not run. `rustup` adds what
+/// compiles for each.
 fn targets() -> bool {
     let targets = [
         "aarch64-unknown-linux-gnu",
@@ -149,7 +150,8 @@ fn targets() -> bool {
         "x86_64-pc-windows-msvc",
     ];
     let lints = ["--", "-D", "warnings"];
-    let all = ["clippy", "--quiet", "-p", "tamis", "-p", "tamis-runtime", "--all-features"];
+    let all =
+        ["clippy", "--quiet", "-p", "tamis", "-p", "tamis-runtime", "--all-features", "--tests"];
     cargo(&all, &lints, None)
         && targets.iter().all(|target| {
             println!("== {target}");
