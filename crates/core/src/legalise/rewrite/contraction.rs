@@ -92,6 +92,9 @@ struct Contraction {
     listing: usize,
     /// Whether every element of the temporary is a sum of something.
     is_whole: bool,
+    /// Whether it pays only if the loops of the result begin with a variable that the temporary has not: others have
+    /// a register for each of its elements.
+    is_inside: bool,
 }
 
 impl Legaliser<'_> {
@@ -140,7 +143,11 @@ impl Legaliser<'_> {
         factors: Vec<Expr>,
         task: &Task,
     ) -> Option<Expr> {
-        let Contraction { summed, kept, is_whole, .. } = contraction;
+        let Contraction { summed, kept, is_whole, is_inside, .. } = contraction;
+        let outermost = self.storage_order(task).first().copied();
+        if is_inside && outermost.is_some_and(|v| kept.contains(&v)) {
+            return None;
+        }
         let is_apart = factors.len() > 1 || order_apart(self, task).is_some();
         let body = product(factors);
         // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
@@ -275,7 +282,9 @@ fn over(
     let is_whole = before.iter().all(|a| cx.is_full(a));
     let listing = before.iter().filter(|a| !cx.is_full(a)).count();
     let summed = within;
-    worth.then_some(Contraction { factors: chosen, summed, kept, trips, listing, is_whole })
+    let is_inside = before.len() == 1 && !long && after.iter().all(|a| cx.is_full(a));
+    let factors = chosen;
+    worth.then_some(Contraction { factors, summed, kept, trips, listing, is_whole, is_inside })
 }
 
 /// Whether full factors are better summed for all coordinates than for the entries of a sparse one.
@@ -306,7 +315,7 @@ fn pays_once(cx: &Context<'_>, (factor, after): (&Access, &[&Access]), kept: &[I
     let Some(own) = entries(factor) else { return false };
     let mut sparse = after.iter().filter(|a| !cx.is_full(a)).peekable();
     let needed = match sparse.peek() {
-        // A number for everything stays in the same loops: see [`crate::legalise::rewrite::factorize`].
+        // A sum that is one number needs no tensor: see [`crate::legalise::rewrite::factorize`].
         None if kept.is_empty() => None,
         None => Some(cx.trips_over(&[kept, &without(&variables(after), kept)].concat())),
         Some(_) => sparse
@@ -363,7 +372,15 @@ fn sampled(
     let trips = cx.trips_over(&inner);
     // Where the sampler has an entry there is something to sum.
     let summed = within;
-    Some(Contraction { factors: chosen, summed, kept, trips, listing: 1, is_whole: true })
+    Some(Contraction {
+        factors: chosen,
+        summed,
+        kept,
+        trips,
+        listing: 1,
+        is_whole: true,
+        is_inside: false,
+    })
 }
 
 /// The factors over a variable, and the others.

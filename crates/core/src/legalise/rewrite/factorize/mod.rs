@@ -133,7 +133,7 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     // A variable that no factor has counts terms, and needs a loop around all of them.
     let has = |v: &IndexVar| accesses.iter().any(|a| a.indices.contains(v));
     let is_product = is_product && vars.iter().all(has);
-    // Loops over blocks, diagonals and slots are the operand's own: no other factor has its variables.
+    // Loops over blocks, diagonals and slots are the operand's own: no other operand has its variables.
     let is_apart = |a: &Access| {
         let mut others = accesses.iter().filter(|other| ***other != *a);
         let own = |v: &IndexVar| a.indices.contains(v);
@@ -191,8 +191,8 @@ fn plan(
     Some(best)
 }
 
-/// The loops of a product that is summed over many variables. Sums that have no factor in common become loops
-/// after each other instead of inside each other.
+/// The loops of a product that is summed over many variables, or whose operands only have loops of their own. Sums that
+/// have no factor in common become loops after each other instead of inside each other.
 fn plan_separate(
     cx: &Context<'_>,
     product: &Product,
@@ -203,6 +203,7 @@ fn plan_separate(
 ) -> Plan {
     let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
     let separate = independent(&factors, &product.sums());
+    // Of many sums that are all connected, none is separate from the factors without any.
     if separate.len() < 2 && product.is_plain(cx) {
         return best;
     }
@@ -230,7 +231,7 @@ fn split_over(
     }
     let mut kept = product.open();
     kept.retain(|v| part.iter().any(|f| f.vars().contains(v)) && needed(v));
-    // Levels that others are not merged with, or searched by, are in loops of their own.
+    // Loops over levels that no other operand can be merged with, or searched in, share nothing.
     if !kept.is_empty() && !product.is_plain(cx) {
         return None;
     }
