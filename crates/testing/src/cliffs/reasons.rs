@@ -118,6 +118,18 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
+        why: "a factor without a variable of a sum stays in it where the result, or a temporary for a part \
+              of it, lists coordinates",
+        entries: |pair| match pair.transformation {
+            Transformation::Reformat | Transformation::SplitStatement | Transformation::Double
+                if has_factor(&pair.case) && (!is_plain(&pair.case) || !is_plain(&pair.other)) =>
+            {
+                elements(&pair.case)
+            }
+            _ => 0.0,
+        },
+    },
+    Reason {
         why: "of operands whose merge has many cases some meet in temporaries, and which depends on how they \
               are joined and how many levels list coordinates",
         entries: |pair| {
@@ -235,6 +247,41 @@ fn positions(operand: &Operand) -> f64 {
     })
 }
 
+/// Whether a product is summed of which some factors share no variable of the sum with the others.
+fn has_factor(case: &Case) -> bool {
+    fn factors(e: &Expr, vars: &[IndexVar], found: &mut Vec<Vec<IndexVar>>) {
+        match e {
+            Expr::Binary(BinaryOp::Mul, a, b) => {
+                factors(a, vars, found);
+                factors(b, vars, found);
+            }
+            e => {
+                let free = e.free_vars();
+                found.push(vars.iter().copied().filter(|v| free.contains(v)).collect());
+            }
+        }
+    }
+    fn lacks(e: &Expr, vars: &[IndexVar]) -> bool {
+        let mut found = vec![];
+        factors(e, vars, &mut found);
+        // The first factor with a variable, and all that are connected with it.
+        let mut met = found.iter().find(|own| !own.is_empty()).cloned().unwrap_or_default();
+        for _ in 0..found.len() {
+            let meets = |own: &&Vec<IndexVar>| own.iter().any(|v| met.contains(v));
+            met.extend(found.iter().filter(meets).flatten().copied().collect::<Vec<_>>());
+            met.sort();
+            met.dedup();
+        }
+        found.iter().any(|own| !own.iter().any(|v| met.contains(v)))
+    }
+    any(case, &|e| match e {
+        Expr::Reduce { op: ReduceOp::Add, vars, body } => {
+            matches!(**body, Expr::Binary(BinaryOp::Mul, ..)) && lacks(body, vars)
+        }
+        _ => false,
+    })
+}
+
 /// Whether an expression of a case is of a kind.
 fn any(case: &Case, is: &dyn Fn(&Expr) -> bool) -> bool {
     let Ok(program) = notation::parse(&case.text) else { return false };
@@ -243,6 +290,14 @@ fn any(case: &Case, is: &dyn Fn(&Expr) -> bool) -> bool {
         statement.value.walk(&mut |e| found |= is(e));
     }
     found
+}
+
+/// Whether all operands have dense or compressed levels of modes.
+fn is_plain(case: &Case) -> bool {
+    let is_basic = |o: &Operand| {
+        format::parse(&o.format, Some(o.dims.len())).is_ok_and(|spec| spec.format.is_basic())
+    };
+    case.operands.iter().all(is_basic)
 }
 
 /// How many levels of an operand list coordinates.
