@@ -90,9 +90,9 @@ pub struct FormatsArgs {
   mpiexec -n 4 tamis run 'y(i) = A(i,j) * x(j)' -f 'A=csr @ nz(x)' -i A=web.mtx -g x=dense --mpi --grid x=4
   zcat web.mtx.gz | tamis run 'B(i,j) = A(j,i)' -i A=- -o B=- --format mtx | gzip > t.mtx.gz
 
-Kernels that compute for long are compiled by the C compiler too. They are cached in the folder `tamis` of
-TAMIS_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, up to TAMIS_CACHE_SIZE (256M). TAMIS_CC=off uses no compiler,
-TAMIS_CACHE_DIR=off no cache.")]
+Kernels that compute for long are compiled by the C compiler too, except on Windows. They are cached in the folder
+`tamis` of TAMIS_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, up to TAMIS_CACHE_SIZE (256M). TAMIS_CC=off uses no
+compiler, TAMIS_CACHE_DIR=off no cache.")]
 pub struct RunArgs {
     /// Statements in index notation, separated by `;`
     pub expression: String,

@@ -16,7 +16,7 @@ use windows::{Handle, parent};
 /// Which libraries are looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::mpi) enum Which {
-    /// Those that this process has already.
+    /// Only libraries that this process has loaded before.
     Loaded,
     Any,
 }

@@ -1,4 +1,4 @@
-//! What ends a process of a Windows console, and the end of those that it started.
+//! Ends of processes on Windows: by Ctrl-C or a closed console, and of programs that the process started.
 
 use super::owned;
 use windows_sys::Win32::Foundation::{CloseHandle, FALSE};

@@ -1,4 +1,4 @@
-//! Signals that end the process, and the end of those that it started.
+//! Ends of processes on Unix: by signals, and of programs that the process started.
 
 use super::{PATIENCE, TICK, owned};
 use std::io::Read;

@@ -92,8 +92,8 @@ struct Contraction {
     listing: usize,
     /// Whether every element of the temporary is a sum of something.
     is_whole: bool,
-    /// Whether it pays only if the loops of the result begin with a variable that the temporary has not: others have
-    /// a register for each of its elements.
+    /// Whether it pays only if the temporary lacks the outermost variable of the result: loops that begin with a
+    /// variable of the temporary compute each of its elements once in a register.
     is_inside: bool,
 }
 
