@@ -57,6 +57,8 @@ enum Flavour {
     Arithmetic,
     /// `min` and `+` over infinity.
     MinPlus,
+    /// `max` and `min`, of floats over negative infinity or 0.
+    MaxMin,
     /// `and`, `or` over false.
     Logic,
 }
@@ -114,15 +116,18 @@ impl<'r> Generator<'r> {
         let flavour = match random.below(10) {
             0 => Flavour::MinPlus,
             1 => Flavour::Logic,
+            2 if random.one_in(2) => Flavour::MaxMin,
             _ => Flavour::Arithmetic,
         };
         let mut types = vec![match (flavour, random.below(10)) {
             (Flavour::MinPlus, _) => DataType::F64,
+            (Flavour::MaxMin, n) if n < 7 => DataType::F64,
+            (Flavour::MaxMin, _) => *random.pick(&[DataType::I32, DataType::U8, DataType::F32]),
             (Flavour::Logic, n) if n < 6 => DataType::Bool,
             (_, n) if n < 5 => *random.pick(&DataType::ALL),
             _ => DataType::F64,
         }];
-        if flavour != Flavour::MinPlus && random.one_in(4) {
+        if !matches!(flavour, Flavour::MinPlus | Flavour::MaxMin) && random.one_in(4) {
             types.push(*random.pick(&DataType::ALL));
         }
         let slices = random.one_in(3);
@@ -177,10 +182,7 @@ impl<'r> Generator<'r> {
             _ => "=",
         };
         let depth = 1 + self.random.below(4);
-        let value = match self.multiplies && self.flavour == Flavour::Arithmetic {
-            true => self.product(),
-            false => self.value(depth),
-        };
+        let value = if self.multiplies { self.product() } else { self.value(depth) };
         let bound: Vec<&str> = self
             .vars
             .iter()
@@ -189,6 +191,7 @@ impl<'r> Generator<'r> {
             .collect();
         let reduce = match self.flavour {
             Flavour::MinPlus => "min",
+            Flavour::MaxMin => "max",
             Flavour::Logic => "any",
             Flavour::Arithmetic if self.is_complex() => "sum",
             // A product over many elements leaves what is exact.
@@ -311,6 +314,7 @@ impl<'r> Generator<'r> {
                 0 => format!("({a} + {b})"),
                 _ => format!("min({a}, {b})"),
             },
+            Flavour::MaxMin => format!("{}({a}, {b})", self.random.pick(&["min", "max"])),
             Flavour::Logic => match self.random.below(5) {
                 0 | 1 => format!("and({a}, {b})"),
                 2 | 3 => format!("or({a}, {b})"),
@@ -408,9 +412,13 @@ impl<'r> Generator<'r> {
             (true, _) => "dense".to_owned(),
             _ => (self.formats)(self.random, dims.len()),
         };
-        let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { self.fill() };
-        let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
         let datatype = self.datatype();
+        let fill = match self.flavour {
+            Flavour::MinPlus => ", fill: inf",
+            Flavour::MaxMin if datatype.is_float() && self.random.one_in(2) => ", fill: -inf",
+            _ => self.fill(),
+        };
+        let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
         format.push_str(&format!("{{{datatype}{fill}{width}}}"));
         let signed = datatype.integers().is_none_or(|all| *all.start() < 0);
         let part = |random: &mut Random| random.below(7) as f64 - 3.0;

@@ -150,8 +150,7 @@ impl InnermostSums<'_> {
         };
         let sum = Access::of(self.program.register(op, &rhs, self.compute), vec![]);
         let partial = self.program.may_be_nothing(&rhs, &self.partial);
-        let tracks = op == ReduceOp::Add && self.knows_nothing(lhs.tensor);
-        if partial && (tracks || self.leaves_out(&lhs, op, &all)) {
+        if partial && (self.knows_nothing(lhs.tensor, op) || self.leaves_out(&lhs, op, &all)) {
             self.partial.push(sum.tensor);
         }
         let accumulate = Stmt::Assign { lhs: sum.clone(), op: Some(op), rhs };
@@ -180,16 +179,17 @@ impl InnermostSums<'_> {
     }
 
     /// Whether a temporary must track empty reductions, since its zero would make a
-    /// NaN of an infinite factor.
-    fn knows_nothing(&self, tensor: TensorId) -> bool {
+    /// NaN of an infinite factor, and the infinity of a minimum one of a negative one that is added.
+    fn knows_nothing(&self, tensor: TensorId, op: ReduceOp) -> bool {
         let declared = &self.program.tensors[tensor];
         let lists = declared.storage.format.levels().last().is_some_and(|level| {
             let temporary = matches!(declared.role, Role::Workspace | Role::Temporary);
             temporary && !level.kind.properties().full
         });
-        let same = self.starts_at_identity(&Access::of(tensor, vec![]), ReduceOp::Add);
+        let same = self.starts_at_identity(&Access::of(tensor, vec![]), op);
         let exact = self.compute.integers().is_some();
-        !exact && same && (lists || self.partial.contains(&tensor))
+        let matters = matches!(op, ReduceOp::Add | ReduceOp::Min | ReduceOp::Max);
+        !exact && matters && same && (lists || self.partial.contains(&tensor))
     }
 
     /// Whether a result or a temporary stores no empty reductions: it lists the coordinates of a mode of which the loop comes to all,

@@ -1,6 +1,6 @@
 //! Products of many operands, and quotients that are exact.
 
-use super::{Generator, TENSORS, access};
+use super::{Flavour, Generator, TENSORS, access};
 
 impl Generator<'_> {
     /// A value over an operand that may be 0.
@@ -29,10 +29,10 @@ impl Generator<'_> {
         Some(access(name, &text))
     }
 
-    /// A product of many operands.
+    /// A product of many operands, or what is one beside the reduction of the flavour.
     pub(super) fn product(&mut self) -> String {
         let mut factors: Vec<String> = (0..3 + self.random.below(3)).map(|_| self.leaf()).collect();
-        if !self.usual && self.random.one_in(2) {
+        if self.flavour == Flavour::Arithmetic && !self.usual && self.random.one_in(2) {
             factors.insert(0, "2".to_owned());
         }
         let divides = !self.usual && self.divides && self.random.one_in(2);
@@ -40,6 +40,15 @@ impl Generator<'_> {
             let at = self.random.below(factors.len());
             factors[at] = format!("{} / {d}", factors[at]);
         }
-        factors.join(" * ")
+        let joined = |operator| {
+            let join = |a, b| format!("{operator}({a}, {b})");
+            factors.iter().cloned().reduce(join).expect("there are factors")
+        };
+        match self.flavour {
+            Flavour::Arithmetic => factors.join(" * "),
+            Flavour::MinPlus => factors.join(" + "),
+            Flavour::MaxMin => joined("min"),
+            Flavour::Logic => joined("and"),
+        }
     }
 }

@@ -60,12 +60,12 @@ use crate::legalise::cost::CONTIGUOUS;
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::rewrite::factorize::independent::separated;
 use crate::legalise::rewrite::factorize::{MAX_SUMS, independent, order_apart};
-use crate::legalise::rewrite::factors::{flatten, product};
+use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use std::cmp::Ordering;
-use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
@@ -111,12 +111,11 @@ impl Legaliser<'_> {
             task.value = value;
         }
         loop {
-            let whole = one_sum(self, &task.value);
-            let Expr::Reduce { op: ReduceOp::Add, vars, body } = &whole else { return task };
-            let mut factors = vec![];
-            if !flatten(body, &mut factors) {
+            let whole = one_sum(self, &task.value, task.compute);
+            let Some((semiring, vars, body)) = Semiring::of(&whole, task.compute) else {
                 return task;
-            }
+            };
+            let Some(factors) = semiring.tensors(self, body) else { return task };
             let contracted = candidates(self, &factors, vars).into_iter().find_map(|contraction| {
                 let (mut before, mut after) = (vec![], vec![]);
                 for (factor, chosen) in factors.iter().zip(&contraction.factors) {
@@ -125,14 +124,11 @@ impl Legaliser<'_> {
                 }
                 let mut left = vars.clone();
                 left.retain(|v| !contraction.summed.contains(v));
-                after.insert(0, self.summed(contraction, before, &task)?);
-                Some((left, product(after)))
+                after.insert(0, self.summed(contraction, before, &task, semiring)?);
+                Some(semiring.summed(left, after))
             });
-            let Some((vars, body)) = contracted else { return task };
-            task.value = match vars.is_empty() {
-                true => body,
-                false => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(body) },
-            };
+            let Some(value) = contracted else { return task };
+            task.value = value;
         }
     }
 
@@ -142,6 +138,7 @@ impl Legaliser<'_> {
         contraction: Contraction,
         factors: Vec<Expr>,
         task: &Task,
+        semiring: Semiring,
     ) -> Option<Expr> {
         let Contraction { summed, kept, is_whole, is_inside, .. } = contraction;
         let outermost = self.storage_order(task).first().copied();
@@ -149,7 +146,7 @@ impl Legaliser<'_> {
             return None;
         }
         let is_apart = factors.len() > 1 || order_apart(self, task).is_some();
-        let body = product(factors);
+        let body = semiring.product(factors);
         // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
         let row = kept.first().filter(|v| is_apart && task.vars.contains(v));
         let is_row = |v: &IndexVar| {
@@ -158,9 +155,9 @@ impl Legaliser<'_> {
         let begins =
             |a: &&Access| self.is_full(a) || self.level_vars(a).first().is_some_and(is_row);
         let is_shared = row.is_some() && body.accesses().iter().all(begins);
-        let sum = Expr::Reduce { op: ReduceOp::Add, vars: summed, body: Box::new(body) };
+        let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let before = self.program.clone();
-        let is_known = is_whole || task.compute.integers().is_some();
+        let is_known = is_whole || semiring.absorbs();
         let masked = match is_known || is_shared || self.request.commands.given {
             true => None,
             false => masked(self, &sum, &kept, task.compute),
@@ -168,7 +165,7 @@ impl Legaliser<'_> {
         let temporary = self.temporary("t", masked, kept, sum, task.compute);
         let Expr::Access(Access { tensor, .. }) = temporary else { return None };
         let own = self.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
-        if is_known || own.is_some_and(|kernel| lists_sums(self, kernel)) {
+        if is_known || own.is_some_and(|kernel| lists_sums(self, kernel, semiring.sum)) {
             return Some(temporary);
         }
         self.restore(before);
@@ -178,18 +175,18 @@ impl Legaliser<'_> {
 
 /// A sum of a product whose factors may be sums as one sum of all factors. Sums without a sparse
 /// factor stay: they are over all coordinates, and of a dimension of size 0 they are zeros.
-pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr) -> Expr {
-    let Expr::Reduce { op: ReduceOp::Add, vars, body } = value else { return value.clone() };
+pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr, compute: DataType) -> Expr {
+    let Some((semiring, vars, body)) = Semiring::of(value, compute) else { return value.clone() };
     if cx.request.commands.given {
         return value.clone();
     }
     let (mut vars, mut factors) = (vars.clone(), vec![]);
-    let mut open = vec![&**body];
+    let mut open = vec![body];
     while let Some(factor) = open.pop() {
         match factor {
-            Expr::Binary(BinaryOp::Mul, a, b) => open.extend([&**b, &**a]),
-            Expr::Reduce { op: ReduceOp::Add, vars: inner, body }
-                if body.accesses().iter().any(|a| !cx.is_full(a)) =>
+            Expr::Binary(op, a, b) if *op == semiring.times => open.extend([&**b, &**a]),
+            Expr::Reduce { op, vars: inner, body }
+                if *op == semiring.sum && body.accesses().iter().any(|a| !cx.is_full(a)) =>
             {
                 vars.extend(inner);
                 open.push(body);
@@ -202,7 +199,7 @@ pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr) -> Expr {
     bound.sort();
     bound.dedup();
     match bound.len() == count {
-        true => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(product(factors)) },
+        true => semiring.summed(vars, factors),
         false => value.clone(),
     }
 }
@@ -220,7 +217,7 @@ fn masked(cx: &Context<'_>, sum: &Expr, kept: &[IndexVar], compute: DataType) ->
 /// Whether a kernel stores an element only where something was added to it. Sums that the innermost
 /// loops complete are stored whether they had terms or not where the last level has a position for each
 /// (`schedule::accumulate`).
-fn lists_sums(cx: &Context<'_>, kernel: &Kernel) -> bool {
+fn lists_sums(cx: &Context<'_>, kernel: &Kernel, sum: ReduceOp) -> bool {
     let levels = cx.program.storage(kernel.result).format.levels();
     let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
     let lists = levels.last().is_some_and(|level| !level.kind.properties().full);
@@ -229,7 +226,7 @@ fn lists_sums(cx: &Context<'_>, kernel: &Kernel) -> bool {
     kernel.body.for_each_assign(&mut |lhs, op, _| {
         let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
         let is_known = scatters || lists;
-        adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && is_known;
+        adds &= lhs.tensor == kernel.result && op == Some(sum) && is_known;
     });
     adds && (is_masked || lists)
 }

@@ -8,7 +8,8 @@
 //! ```
 
 use crate::legalise::Context;
-use crate::notation::{Access, Expr};
+use crate::legalise::rewrite::semiring::Semiring;
+use crate::notation::Expr;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{DataType, Scalar};
 
@@ -78,16 +79,17 @@ fn joined_points(
     compute: DataType,
 ) -> usize {
     let [(a, x, _), (b, y, _)] = sides;
+    let sums = Semiring::arithmetic(compute);
     if op == BinaryOp::Mul {
         // A side without any of which nothing is left has one case.
         if [a, b].iter().any(|side| meets(cx, side, compute)) {
             return x.max(y);
         }
-        let vanish = [a, b].iter().all(|side| vanishes(cx, side, compute, &|_| true));
+        let vanish = [a, b].iter().all(|side| sums.vanishes(cx, side, &|_| true));
         return if vanish { x.saturating_mul(y) } else { join(x, y) };
     }
     if cx.facts(compute).decides_first(op) {
-        let vanishes = vanishes(cx, a, compute, &|_| true);
+        let vanishes = sums.vanishes(cx, a, &|_| true);
         return if vanishes { x.saturating_mul(y.saturating_add(1)) } else { join(x, y) };
     }
     let decides = decided(cx, op, sides.map(|(_, _, fill)| fill), compute);
@@ -147,17 +149,6 @@ pub(in crate::legalise) fn meets(cx: &Context<'_>, factor: &Expr, compute: DataT
         return meets(cx, a, compute) && meets(cx, b, compute);
     }
     let listing = factor.accesses().into_iter().filter(|a| !cx.is_full(a));
-    listing.into_iter().all(|operand| vanishes(cx, factor, compute, &|a| a == operand))
-}
-
-/// Whether a factor is zero without the operands of some that list coordinates.
-pub(in crate::legalise) fn vanishes(
-    cx: &Context<'_>,
-    factor: &Expr,
-    compute: DataType,
-    absent: &dyn Fn(&Access) -> bool,
-) -> bool {
-    let absent = |a: &Access| !cx.is_full(a) && absent(a);
-    let left = cx.facts(compute).expr_without(factor, &absent);
-    matches!(left, Expr::Literal(c) if BinaryOp::Mul.annihilated_left(c).is_some())
+    let sums = Semiring::arithmetic(compute);
+    listing.into_iter().all(|operand| sums.vanishes(cx, factor, &|a| a == operand))
 }

@@ -2,7 +2,6 @@
 
 pub(super) mod contraction;
 pub(super) mod factorize;
-mod factors;
 pub(super) mod hashed_rows;
 mod listed_terms;
 pub(super) mod merge_size;
@@ -11,5 +10,6 @@ pub(super) mod plain_factors;
 pub(super) mod reductions;
 mod row_pairs;
 pub(super) mod row_workspaces;
+mod semiring;
 pub(super) mod temporaries;
 pub(super) mod vectors;

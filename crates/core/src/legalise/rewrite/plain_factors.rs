@@ -20,7 +20,7 @@
 use crate::legalise::order::best_order;
 use crate::legalise::rewrite::contraction::{is_contracted, one_sum};
 use crate::legalise::rewrite::factorize::order_apart;
-use crate::legalise::rewrite::factors::{flatten, product};
+use crate::legalise::rewrite::semiring::{Semiring, read_forwards};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -77,7 +77,8 @@ impl Legaliser<'_> {
 
     /// A sum of a product of tensors alone, if it is better split than what it was.
     fn plain_product(&mut self, task: &Task) -> Option<Expr> {
-        let Expr::Reduce { op, vars, body } = one_sum(self, &task.value) else { return None };
+        let sum = one_sum(self, &task.value, task.compute);
+        let Expr::Reduce { vars, body, .. } = sum else { return None };
         let mut factors = vec![];
         factors_of(&body, &mut factors);
         if factors.iter().all(|f| matches!(f, Factor::Tensor(_))) {
@@ -85,8 +86,8 @@ impl Legaliser<'_> {
         }
         let before = self.program.clone();
         let plain = self.plain_factors(&factors, task).map(|factors| {
-            let body = Box::new(product(factors));
-            Task { value: Expr::Reduce { op, vars, body }, vars: task.vars.clone(), ..*task }
+            let value = Semiring::arithmetic(task.compute).summed(vars, factors);
+            Task { value, vars: task.vars.clone(), ..*task }
         });
         let pays = pays_alone(self, &factors);
         match plain.filter(|plain| pays || splits(self, plain)) {
@@ -195,12 +196,10 @@ fn order_of(cx: &Context<'_>, access: &Access) -> Vec<IndexVar> {
 
 /// Whether the loops of a sum of a product of tensors are split.
 fn splits(cx: &Context<'_>, task: &Task) -> bool {
-    let Expr::Reduce { op: ReduceOp::Add, vars, body } = one_sum(cx, &task.value) else {
-        return false;
-    };
-    let mut factors = vec![];
-    flatten(&body, &mut factors)
-        && (is_contracted(cx, &factors, &vars) || order_apart(cx, task).is_some())
+    let sum = one_sum(cx, &task.value, task.compute);
+    let Some((semiring, vars, body)) = Semiring::of(&sum, task.compute) else { return false };
+    let factors = semiring.tensors(cx, body);
+    factors.is_some_and(|all| is_contracted(cx, &all, vars) || order_apart(cx, task).is_some())
 }
 
 impl<'e> Factor<'e> {
@@ -230,7 +229,7 @@ fn factors_of<'e>(e: &'e Expr, into: &mut Vec<Factor<'e>>) {
             factors_of(a, into);
             into.push(Factor::Over(b));
         }
-        Expr::Access(access) if flatten(e, &mut vec![]) => into.push(Factor::Tensor(access)),
+        Expr::Access(access) if read_forwards(e).is_some() => into.push(Factor::Tensor(access)),
         e => into.push(Factor::Times(e)),
     }
 }

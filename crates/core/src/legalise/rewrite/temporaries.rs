@@ -18,10 +18,11 @@ use crate::legalise::order::loops::{innermost_reduced, reduced_loops};
 use crate::legalise::order::{Order, best_order};
 use crate::legalise::output::{gathered_elsewhere, output_order};
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
-use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points, vanishes};
+use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points};
 use crate::legalise::rewrite::nary_sum::gather;
 use crate::legalise::rewrite::reductions::terms_apart;
 use crate::legalise::rewrite::row_workspaces::{holds_sums, summed_rows};
+use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
@@ -284,7 +285,8 @@ fn with_presence(
     let inferred = inferred_storage(cx, e, vars, compute, compute).format;
     let mut kinds = vec![DENSE; vars.len()];
     *kinds.first_mut()? = BITMAP;
-    (inferred.is_full() && vanishes(cx, e, compute, &|_| true)).then(|| Format::in_order(kinds))
+    let vanishes = Semiring::arithmetic(compute).vanishes(cx, e, &|_| true);
+    (inferred.is_full() && vanishes).then(|| Format::in_order(kinds))
 }
 
 /// Whether a workspace for each row of a sparse result holds its sums, until the row is appended.

@@ -11,19 +11,17 @@
 //! of other factors than plain tensors too.
 
 use crate::legalise::rewrite::factorize::order_apart;
-use crate::legalise::rewrite::factors::product;
-use crate::legalise::rewrite::merge_size::vanishes;
+use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::{Context, Task};
 use crate::notation::Expr;
-use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::ids::IndexVar;
 
 /// The product of the sums that share no factor, for a sum of a product that loops do not split. Sums of
 /// floats that may have no term stay: a factor that is infinite would make a NaN of their zero.
 pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Expr> {
-    let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
+    let (semiring, vars, body) = Semiring::of(&task.value, task.compute)?;
     let mut factors = vec![];
-    flatten(body, &mut factors);
+    semiring.factors(body, &mut factors);
     let vars_of: Vec<Vec<IndexVar>> = factors.iter().map(|f| f.free_vars()).collect();
     let vars_of: Vec<&[IndexVar]> = vars_of.iter().map(Vec::as_slice).collect();
     let mut groups = independent(&vars_of, vars);
@@ -31,41 +29,20 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
         return None;
     }
     let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
-    let is_exact = task.compute.integers().is_some();
-    let is_whole = |e: &Expr| !vanishes(cx, e, task.compute, &|_| true);
+    let is_whole = |e: &Expr| !semiring.vanishes(cx, e, &|_| true);
     groups.retain(|group| {
         // A variable that no factor has counts terms of what is left.
         let mut own = (0..factors.len()).filter(|&k| over(group, k)).peekable();
-        own.peek().is_some() && (is_exact || own.all(|k| is_whole(factors[k])))
+        own.peek().is_some() && (semiring.absorbs() || own.all(|k| is_whole(factors[k])))
     });
     let is_left = |k: &usize| !groups.iter().any(|group| over(group, *k));
     let left: Vec<Expr> = (0..factors.len()).filter(is_left).map(|k| factors[k].clone()).collect();
     let sums = groups.iter().map(|group| {
         let own = (0..factors.len()).filter(|&k| over(group, k)).map(|k| factors[k].clone());
-        sum(group.clone(), own.collect())
+        semiring.summed(group.clone(), own.collect())
     });
     let staying = vars.iter().copied().filter(|v| !groups.iter().any(|g| g.contains(v)));
-    Some(sum(staying.collect(), left.into_iter().chain(sums).collect()))
-}
-
-/// The sum of a product over some variables, if there are any.
-fn sum(vars: Vec<IndexVar>, factors: Vec<Expr>) -> Expr {
-    let body = product(factors);
-    match vars.is_empty() {
-        true => body,
-        false => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(body) },
-    }
-}
-
-/// The factors of a product.
-fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Expr>) {
-    match e {
-        Expr::Binary(BinaryOp::Mul, a, b) => {
-            flatten(a, into);
-            flatten(b, into);
-        }
-        factor => into.push(factor),
-    }
+    Some(semiring.summed(staying.collect(), left.into_iter().chain(sums).collect()))
 }
 
 /// The summed variables in groups: two are in one group if a factor has both, or if others connect them.

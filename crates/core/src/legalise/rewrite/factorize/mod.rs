@@ -27,13 +27,11 @@ use product::{Factor, Product, edges_of, has_own_modes, lists};
 use crate::cin::Stmt;
 use crate::legalise::cost::{CONTIGUOUS, STRIDE};
 use crate::legalise::order::topological;
-use crate::legalise::rewrite::factors::{flatten, product};
+use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::statistics::FAN_OUT;
 use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
-use tamis_ir::algebra::ReduceOp;
-use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How much cheaper a split has to be than one nest.
@@ -74,7 +72,7 @@ struct Split {
 /// What building needs to know.
 struct Target {
     tensor: TensorId,
-    compute: DataType,
+    semiring: Semiring,
     /// What stands for parts, by their numbers.
     parts: Vec<(usize, Access)>,
     partial: Vec<TensorId>,
@@ -116,8 +114,8 @@ pub(in crate::legalise) fn order_apart(cx: &Context<'_>, task: &Task) -> Option<
 /// The loops of a task, if they are better split.
 pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
     let plan = plan_apart(cx, task)?;
-    let mut target =
-        Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
+    let (semiring, ..) = Semiring::of(&task.value, task.compute)?;
+    let mut target = Target { tensor: task.result, semiring, parts: vec![], partial: vec![] };
     let lhs = Access::of(task.result, task.vars.clone());
     let cost = plan.cost;
     let body = built(cx, plan, &lhs, false, &mut target);
@@ -126,13 +124,12 @@ pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Opt
 }
 
 fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
-    let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
-    let mut accesses = vec![];
+    let (semiring, vars, body) = Semiring::of(&task.value, task.compute)?;
+    let accesses = semiring.tensors(cx, body)?;
     let format = &cx.program.storage(task.result).format;
-    let is_product = flatten(body, &mut accesses);
     // A variable that no factor has counts terms, and needs a loop around all of them.
     let has = |v: &IndexVar| accesses.iter().any(|a| a.indices.contains(v));
-    let is_product = is_product && vars.iter().all(has);
+    let is_product = vars.iter().all(has);
     // Loops over blocks, diagonals and slots are the operand's own: no other operand has its variables.
     let is_apart = |a: &Access| {
         let mut others = accesses.iter().filter(|other| ***other != *a);
@@ -150,7 +147,7 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     let written = cx.storage_order(task);
     let (outer, begun) = (vec![], 0);
     let product = Product { factors, written, outer, begun, trips: 1.0 };
-    let plan = plan(cx, &product, task.compute, &mut 0, 0)?;
+    let plan = plan(cx, &product, semiring, &mut 0, 0)?;
     // Levels that are not full are written in order, by the loops around everything.
     let Loops::Split(split) = &plan.loops else { return None };
     if !split.shared.starts_with(&cx.storage_order(task)[..appended]) {
@@ -163,7 +160,7 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
 fn plan(
     cx: &Context<'_>,
     product: &Product,
-    compute: DataType,
+    semiring: Semiring,
     numbers: &mut usize,
     depth: usize,
 ) -> Option<Plan> {
@@ -177,13 +174,13 @@ fn plan(
     }
     let sums = product.sums();
     if sums.len() > MAX_SUMS || !product.is_plain(cx) {
-        return Some(plan_separate(cx, product, compute, numbers, depth, best));
+        return Some(plan_separate(cx, product, semiring, numbers, depth, best));
     }
     let worth = best.cost * WORTH;
     for chosen in 1..1_usize << sums.len() {
         let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
         let chosen: Vec<IndexVar> = chosen.collect();
-        let split = split_over(cx, product, &chosen, compute, numbers, depth + 1);
+        let split = split_over(cx, product, &chosen, semiring, numbers, depth + 1);
         if let Some(plan) = split.filter(|plan| plan.cost < best.cost.min(worth)) {
             best = plan;
         }
@@ -196,7 +193,7 @@ fn plan(
 fn plan_separate(
     cx: &Context<'_>,
     product: &Product,
-    compute: DataType,
+    semiring: Semiring,
     numbers: &mut usize,
     depth: usize,
     best: Plan,
@@ -207,7 +204,7 @@ fn plan_separate(
     if separate.len() < 2 && product.is_plain(cx) {
         return best;
     }
-    let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, compute, numbers, depth);
+    let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, semiring, numbers, depth);
     let split = separate.iter().find_map(split);
     split.filter(|plan| plan.cost < best.cost).unwrap_or(best)
 }
@@ -217,7 +214,7 @@ fn split_over(
     cx: &Context<'_>,
     product: &Product,
     chosen: &[IndexVar],
-    compute: DataType,
+    semiring: Semiring,
     numbers: &mut usize,
     depth: usize,
 ) -> Option<Plan> {
@@ -243,7 +240,7 @@ fn split_over(
     for count in least..=shared.len() {
         let sides = (part.clone(), rest.clone());
         let (shared, kept) = (shared[..count].to_vec(), kept.clone());
-        let split = split_at(cx, product, sides, (shared, kept), compute, (numbers, depth));
+        let split = split_at(cx, product, sides, (shared, kept), semiring, (numbers, depth));
         if let Some(plan) = split
             && best.as_ref().is_none_or(|best| plan.cost < best.cost)
         {
@@ -289,7 +286,7 @@ fn split_at(
     product: &Product,
     (part, mut rest): (Vec<Factor>, Vec<Factor>),
     (shared, mut kept): (Vec<IndexVar>, Vec<IndexVar>),
-    compute: DataType,
+    semiring: Semiring,
     (numbers, depth): (&mut usize, usize),
 ) -> Option<Plan> {
     kept.retain(|v| !shared.contains(v));
@@ -314,11 +311,11 @@ fn split_at(
     let begun = outer.len();
     let factors = part.clone();
     let part = Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
-    let part = plan(cx, &part, compute, numbers, depth)?;
+    let part = plan(cx, &part, semiring, numbers, depth)?;
     let rest = Product { factors: rest, outer, trips, ..product.clone() };
     let rows =
-        kept.is_empty().then(|| rows::operand(cx, &rest, &factors, &shared, compute)).flatten();
-    let rest = plan(cx, &rest, compute, numbers, depth)?;
+        kept.is_empty().then(|| rows::operand(cx, &rest, &factors, &shared, semiring)).flatten();
+    let rest = plan(cx, &rest, semiring, numbers, depth)?;
     let cleared: f64 = kept.iter().map(|v| cx.dimension_of(*v)).product();
     let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
     let split = Split { shared, number, kept, factors, rows, part, rest };
@@ -375,11 +372,16 @@ fn trip_count(cx: &Context<'_>, factors: &[Factor], var: IndexVar) -> f64 {
 }
 
 /// The temporary that a part leaves.
-fn left_by(cx: &mut Context<'_>, value: &Expr, kept: &[IndexVar], compute: DataType) -> TensorId {
+fn left_by(
+    cx: &mut Context<'_>,
+    value: &Expr,
+    kept: &[IndexVar],
+    Semiring { sum, compute, .. }: Semiring,
+) -> TensorId {
     if kept.is_empty() {
-        return cx.program.register(ReduceOp::Add, value, compute);
+        return cx.program.register(sum, value, compute);
     }
-    cx.workspace(vec![DENSE; kept.len()], kept, ReduceOp::Add, (value, compute))
+    cx.workspace(vec![DENSE; kept.len()], kept, sum, (value, compute))
 }
 
 /// The product of factors.
@@ -391,7 +393,7 @@ fn value(factors: &[Factor], target: &Target) -> Expr {
             part.expect("parts are built before what reads them").1.clone()
         }
     };
-    product(factors.iter().map(|f| Expr::Access(operand(f))).collect())
+    target.semiring.product(factors.iter().map(|f| Expr::Access(operand(f))).collect())
 }
 
 /// The statement of a plan that adds to `lhs`; `partial` if empty reductions are not to be added.
@@ -407,7 +409,7 @@ fn built(
         Loops::Nest(product, order) => {
             let mut loops = product.outer[product.begun..].iter().chain(&order);
             let again = partial || loops.any(|v| !lhs.indices.contains(v));
-            let op = again.then_some(ReduceOp::Add);
+            let op = again.then_some(target.semiring.sum);
             // What inner loops do not change is multiplied outside of them.
             let depth = |f: &Factor| order.iter().rposition(|v| f.vars().contains(v));
             let mut factors = product.factors;
@@ -420,11 +422,11 @@ fn built(
     let (mut shared, mut kept) = (split.shared, split.kept);
     let own = split.rows.map(|row| rows::entries(cx, row, &mut shared));
     kept.extend(own);
-    let tensor = left_by(cx, &value, &kept, target.compute);
+    let tensor = left_by(cx, &value, &kept, target.semiring);
     let left = Access::of(tensor, kept);
     target.parts.push((split.number, left.clone()));
-    let exact = target.compute.integers().is_some();
-    let is_partial = !exact && cx.program.may_be_nothing(&value, &target.partial);
+    let is_partial =
+        !target.semiring.absorbs() && cx.program.may_be_nothing(&value, &target.partial);
     if is_partial {
         target.partial.push(tensor);
     }

@@ -14,9 +14,8 @@
 use super::product::{Factor, Product, lists};
 use crate::cin::Relation;
 use crate::legalise::Context;
+use crate::legalise::rewrite::semiring::Semiring;
 use crate::notation::Access;
-use tamis_ir::algebra::BinaryOp;
-use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
 /// The operand over whose entries each side of a split may have a loop of its own, for the last
@@ -27,7 +26,7 @@ pub(super) fn operand(
     rest: &Product,
     part: &[Factor],
     shared: &[IndexVar],
-    compute: DataType,
+    Semiring { times, compute, .. }: Semiring,
 ) -> Option<Access> {
     let (&var, _) = shared.split_last()?;
     let (_, above) = rest.outer.split_last()?;
@@ -47,7 +46,7 @@ pub(super) fn operand(
         of_entry && lists(cx, std::slice::from_ref(factor), |v| !rest.outer.contains(&v))
     });
     let fill = cx.program.storage(access.tensor).fill.computed(compute);
-    let decides = BinaryOp::Mul.annihilated_left(fill).is_some();
+    let decides = times.annihilated_left(fill).is_some();
     let is_whole = !access.is_sliced() && !access.is_diagonal();
     (adds_rows && is_whole && is_row && is_reached && is_alone && is_same && decides)
         .then(|| access.clone())

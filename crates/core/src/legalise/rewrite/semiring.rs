@@ -1,0 +1,126 @@
+//! Semirings: what multiplies distributes over what sums.
+//!
+//! ```text
+//! sum(j, A(i,j) * B(j,k))           products, summed
+//! min(j, A(i,j) + B(j,k))           shortest paths
+//! max(j, min(A(i,j), B(j,k)))       widest paths
+//! any(j, and(A(i,j), B(j,k)))       paths
+//! ```
+//!
+//! "Sums" and "products" of rewrites are those of any of them.
+
+use crate::legalise::Context;
+use crate::notation::{Access, Expr, Slicing};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::IndexVar;
+
+/// A reduction, the operator that distributes over it, and the type of what they compute.
+#[derive(Clone, Copy)]
+pub(in crate::legalise) struct Semiring {
+    pub(in crate::legalise) sum: ReduceOp,
+    pub(in crate::legalise) times: BinaryOp,
+    pub(in crate::legalise) compute: DataType,
+}
+
+impl Semiring {
+    /// Products, summed.
+    pub(super) fn arithmetic(compute: DataType) -> Semiring {
+        Semiring { sum: ReduceOp::Add, times: BinaryOp::Mul, compute }
+    }
+
+    /// The semiring of a reduction, its variables and what it reduces. There is none for minima and maxima of
+    /// sums of integers: what is added to the minimum of nothing overflows.
+    pub(super) fn of(value: &Expr, compute: DataType) -> Option<(Semiring, &Vec<IndexVar>, &Expr)> {
+        let Expr::Reduce { op: sum, vars, body } = value else { return None };
+        let times = match (sum, &**body) {
+            (ReduceOp::Add, _) => BinaryOp::Mul,
+            (ReduceOp::Min | ReduceOp::Max, Expr::Binary(BinaryOp::Add, ..))
+                if compute.is_float() =>
+            {
+                BinaryOp::Add
+            }
+            (ReduceOp::Min, _) => BinaryOp::Max,
+            (ReduceOp::Max, _) => BinaryOp::Min,
+            (ReduceOp::Or, _) => BinaryOp::And,
+            (ReduceOp::And, _) => BinaryOp::Or,
+            (ReduceOp::Mul | ReduceOp::User(_), _) => return None,
+        };
+        Some((Semiring { sum: *sum, times, compute }, vars, body))
+    }
+
+    /// The sum of a product over some variables, if there are any.
+    pub(super) fn summed(self, vars: Vec<IndexVar>, factors: Vec<Expr>) -> Expr {
+        let body = self.product(factors);
+        match vars.is_empty() {
+            true => body,
+            false => Expr::Reduce { op: self.sum, vars, body: Box::new(body) },
+        }
+    }
+
+    /// The product of factors.
+    pub(super) fn product(self, factors: Vec<Expr>) -> Expr {
+        let times = |a, b| Expr::Binary(self.times, Box::new(a), Box::new(b));
+        factors.into_iter().reduce(times).expect("both sides have factors")
+    }
+
+    /// The factors of a product.
+    pub(super) fn factors<'e>(self, e: &'e Expr, into: &mut Vec<&'e Expr>) {
+        match e {
+            Expr::Binary(op, a, b) if *op == self.times => {
+                self.factors(a, into);
+                self.factors(b, into);
+            }
+            factor => into.push(factor),
+        }
+    }
+
+    /// The factors of a product of tensors, and of slices that are read forwards; none if it is more than that,
+    /// or if there are terms where an operand lists no coordinates.
+    pub(super) fn tensors<'e>(
+        self,
+        cx: &Context<'_>,
+        product: &'e Expr,
+    ) -> Option<Vec<&'e Access>> {
+        let mut factors = vec![];
+        self.factors(product, &mut factors);
+        let tensors = factors.into_iter().map(|factor| read_forwards(factor));
+        let tensors: Option<Vec<&Access>> = tensors.collect();
+        tensors.filter(|all| all.iter().all(|a| cx.is_full(a) || self.skips(cx, a)))
+    }
+
+    /// Whether there are no terms where an operand has no entry.
+    fn skips(self, cx: &Context<'_>, access: &Access) -> bool {
+        let fill = cx.program.storage(access.tensor).fill.computed(self.compute);
+        let identity = cx.program.identity(self.sum, self.compute);
+        let absent = self.times.annihilated_left(fill);
+        self.sum == ReduceOp::Add
+            || absent.zip(identity).is_some_and(|(absent, id)| absent.same_value(id))
+    }
+
+    /// Whether a factor alone decides a product, as zero does, without the operands of some that list coordinates.
+    pub(in crate::legalise) fn vanishes(
+        self,
+        cx: &Context<'_>,
+        factor: &Expr,
+        absent: &dyn Fn(&Access) -> bool,
+    ) -> bool {
+        let absent = |a: &Access| !cx.is_full(a) && absent(a);
+        let left = cx.facts(self.compute).expr_without(factor, &absent);
+        matches!(left, Expr::Literal(c) if self.times.annihilated_left(c).is_some())
+    }
+
+    /// Whether a sum of no terms, as a factor, makes a product one that counts as none, whatever the other factors
+    /// are. Zero times infinity does not.
+    pub(super) fn absorbs(self) -> bool {
+        let is_logical = matches!(self.sum, ReduceOp::Or | ReduceOp::And);
+        is_logical || self.compute.integers().is_some()
+    }
+}
+
+/// A tensor, or a slice that is read forwards.
+pub(super) fn read_forwards(factor: &Expr) -> Option<&Access> {
+    let Expr::Access(access) = factor else { return None };
+    let ascends = |s: &Slicing| matches!(s, Slicing::Taken(_)) && s.ascends();
+    access.slices.values().all(ascends).then_some(access)
+}
