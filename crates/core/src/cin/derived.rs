@@ -110,7 +110,7 @@ impl Derived {
     fn all_rules(&self) -> Vec<Rule> {
         let mut rules = vec![];
         for (var, relation) in self.relations() {
-            rules.push((var, relation.follows_from()));
+            rules.extend(relation.follows_from().map(|needed| (var, needed)));
             for of in relation.origins() {
                 rules.extend(relation.gives(var, of).map(|needed| (of, needed)));
             }

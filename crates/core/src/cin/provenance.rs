@@ -56,6 +56,8 @@ pub enum Relation {
         access: Access,
         /// The level of the last of the variables.
         level: usize,
+        /// Whether coordinates have one position each.
+        unique: bool,
     },
     /// The same coordinates, of which there are at most so many, if that is known.
     Same {
@@ -107,12 +109,13 @@ impl Relation {
         }
     }
 
-    /// What has to be known so that the variable follows.
-    pub(super) fn follows_from(&self) -> Vec<IndexVar> {
+    /// What has to be known so that the variable follows, if it ever does: several entries of one coordinate have a
+    /// position each.
+    pub(super) fn follows_from(&self) -> Option<Vec<IndexVar>> {
         match self {
-            // A level has one position for a coordinate below known ones.
-            Relation::Position { of, above, .. } => [&above[..], of].concat(),
-            relation => relation.origins(),
+            Relation::Position { unique: false, .. } => None,
+            Relation::Position { of, above, .. } => Some([&above[..], of].concat()),
+            relation => Some(relation.origins()),
         }
     }
 

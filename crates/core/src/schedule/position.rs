@@ -49,7 +49,8 @@ pub(super) fn pos(
         true => Relation::Same { of: var, bound: None },
         false => {
             let of = vars[first..=last].to_vec();
-            Relation::Position { of, above, within, access, level: last }
+            let unique = !format.has_duplicates();
+            Relation::Position { of, above, within, access, level: last, unique }
         }
     };
     s.program.derived.relate(p, relation);

@@ -225,7 +225,8 @@ impl CinParser {
                 line.expect(",")?;
                 let level = line.integer()? as usize;
                 let within = line.eat(",").then(|| self.var(line)).transpose()?;
-                Relation::Position { of, above, within, access, level }
+                let unique = !self.program.storage(access.tensor).format.has_duplicates();
+                Relation::Position { of, above, within, access, level, unique }
             }
             "same" => {
                 let of = self.var(line)?;

@@ -65,7 +65,8 @@ pub(in crate::legalise) fn entries(
     let name = format!("{}pos", cx.program.vars[var]);
     let p = cx.program.variable(&name);
     let above = vars[..level].to_vec();
-    let relation = Relation::Position { of: vec![var], above, within: None, access, level };
+    let (of, unique) = (vec![var], true);
+    let relation = Relation::Position { of, above, within: None, access, level, unique };
     cx.program.derived.relate(p, relation);
     p
 }
