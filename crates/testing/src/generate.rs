@@ -63,6 +63,24 @@ enum Flavour {
     Logic,
 }
 
+impl Flavour {
+    /// The element types of a program's tensors, of which most have the first.
+    fn types(self, random: &mut Random) -> Vec<DataType> {
+        let mut types = vec![match (self, random.below(10)) {
+            (Flavour::MinPlus, _) => DataType::F64,
+            (Flavour::MaxMin, n) if n < 7 => DataType::F64,
+            (Flavour::MaxMin, _) => *random.pick(&[DataType::I32, DataType::U8, DataType::F32]),
+            (Flavour::Logic, n) if n < 6 => DataType::Bool,
+            (_, n) if n < 5 => *random.pick(&DataType::ALL),
+            _ => DataType::F64,
+        }];
+        if !matches!(self, Flavour::MinPlus | Flavour::MaxMin) && random.one_in(4) {
+            types.push(*random.pick(&DataType::ALL));
+        }
+        types
+    }
+}
+
 struct Generator<'r> {
     random: &'r mut Random,
     formats: &'r Formats,
@@ -119,17 +137,7 @@ impl<'r> Generator<'r> {
             2 if random.one_in(2) => Flavour::MaxMin,
             _ => Flavour::Arithmetic,
         };
-        let mut types = vec![match (flavour, random.below(10)) {
-            (Flavour::MinPlus, _) => DataType::F64,
-            (Flavour::MaxMin, n) if n < 7 => DataType::F64,
-            (Flavour::MaxMin, _) => *random.pick(&[DataType::I32, DataType::U8, DataType::F32]),
-            (Flavour::Logic, n) if n < 6 => DataType::Bool,
-            (_, n) if n < 5 => *random.pick(&DataType::ALL),
-            _ => DataType::F64,
-        }];
-        if !matches!(flavour, Flavour::MinPlus | Flavour::MaxMin) && random.one_in(4) {
-            types.push(*random.pick(&DataType::ALL));
-        }
+        let types = flavour.types(random);
         let slices = random.one_in(3);
         let divisible = types.iter().all(|t| t.is_float() && !t.is_complex());
         let divides = flavour == Flavour::Arithmetic && divisible && random.one_in(2);

@@ -109,7 +109,9 @@ pub const REASONS: &[Reason] = &[
         why: "a sum of differences stays one sum, since the sums of both sides may be large where the \
               differences are small",
         entries: |pair| match pair.transformation {
-            Transformation::AddNegative | Transformation::SplitReduction
+            Transformation::AddNegative
+            | Transformation::SplitReduction
+            | Transformation::Double
                 if subtracts(&pair.case) =>
             {
                 elements(&pair.case)

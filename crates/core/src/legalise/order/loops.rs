@@ -47,6 +47,11 @@ impl Legaliser<'_> {
             None => self.convert(task.value.clone(), &order, &task),
         };
         let task = Task { value, ..task };
+        // Operands that were copied may be split then.
+        let apart = apart.or_else(|| match rows.is_some() || !sorts(self, &order) {
+            true => None,
+            false => split_loops(self, &task, &Order { converted: vec![], ..order.clone() }),
+        });
         let (result, compute) = (task.result, task.compute);
         let mut tags = galloping_loops(self, &task, &order.vars);
         let workspace = self.has_small_dimensions(&task);

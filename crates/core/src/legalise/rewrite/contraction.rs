@@ -115,18 +115,19 @@ impl Legaliser<'_> {
             let Some((semiring, vars, body)) = Semiring::of(&whole, task.compute) else {
                 return task;
             };
-            let Some(factors) = semiring.tensors(self, body) else { return task };
-            let contracted = candidates(self, &factors, vars).into_iter().find_map(|contraction| {
-                let (mut before, mut after) = (vec![], vec![]);
-                for (factor, chosen) in factors.iter().zip(&contraction.factors) {
-                    let side = if *chosen { &mut before } else { &mut after };
-                    side.push(Expr::Access((*factor).clone()));
-                }
-                let mut left = vars.clone();
-                left.retain(|v| !contraction.summed.contains(v));
-                after.insert(0, self.summed(contraction, before, &task, semiring)?);
-                Some(semiring.summed(left, after))
-            });
+            let Some(factors) = semiring.tensors(body) else { return task };
+            let contracted =
+                candidates(self, semiring, &factors, vars).into_iter().find_map(|contraction| {
+                    let (mut before, mut after) = (vec![], vec![]);
+                    for (factor, chosen) in factors.iter().zip(&contraction.factors) {
+                        let side = if *chosen { &mut before } else { &mut after };
+                        side.push(Expr::Access((*factor).clone()));
+                    }
+                    let mut left = vars.clone();
+                    left.retain(|v| !contraction.summed.contains(v));
+                    after.insert(0, self.summed(contraction, before, &task, semiring)?);
+                    Some(semiring.summed(left, after))
+                });
             let Some(value) = contracted else { return task };
             task.value = value;
         }
@@ -142,10 +143,11 @@ impl Legaliser<'_> {
     ) -> Option<Expr> {
         let Contraction { summed, kept, is_whole, is_inside, .. } = contraction;
         let outermost = self.storage_order(task).first().copied();
-        if is_inside && outermost.is_some_and(|v| kept.contains(&v)) {
+        let splits = order_apart(self, task).is_some();
+        if is_inside && splits && outermost.is_some_and(|v| kept.contains(&v)) {
             return None;
         }
-        let is_apart = factors.len() > 1 || order_apart(self, task).is_some();
+        let is_apart = factors.len() > 1 || splits;
         let body = semiring.product(factors);
         // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
         let row = kept.first().filter(|v| is_apart && task.vars.contains(v));
@@ -234,19 +236,26 @@ fn lists_sums(cx: &Context<'_>, kernel: &Kernel, sum: ReduceOp) -> bool {
 /// Whether the rule allows any contraction.
 pub(in crate::legalise) fn is_contracted(
     cx: &Context<'_>,
+    semiring: Semiring,
     factors: &[&Access],
     summed: &[IndexVar],
 ) -> bool {
-    !candidates(cx, factors, summed).is_empty()
+    !candidates(cx, semiring, factors, summed).is_empty()
 }
 
 /// What the rule allows, best first.
-fn candidates(cx: &Context<'_>, factors: &[&Access], summed: &[IndexVar]) -> Vec<Contraction> {
+fn candidates(
+    cx: &Context<'_>,
+    semiring: Semiring,
+    factors: &[&Access],
+    summed: &[IndexVar],
+) -> Vec<Contraction> {
     if factors.len() < 2 {
         return vec![];
     }
-    let over =
-        |&v: &IndexVar| over(cx, factors, summed, v).or_else(|| sampled(cx, factors, summed, v));
+    let over = |&v: &IndexVar| {
+        over(cx, semiring, factors, summed, v).or_else(|| sampled(cx, semiring, factors, summed, v))
+    };
     let mut candidates: Vec<Contraction> = summed.iter().filter_map(over).collect();
     let key = |c: &Contraction| (c.kept.len(), c.trips, c.listing);
     candidates.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
@@ -256,6 +265,7 @@ fn candidates(cx: &Context<'_>, factors: &[&Access], summed: &[IndexVar]) -> Vec
 /// The factors over a variable, if they are worth multiplying beforehand.
 fn over(
     cx: &Context<'_>,
+    semiring: Semiring,
     factors: &[&Access],
     summed: &[IndexVar],
     var: IndexVar,
@@ -264,22 +274,22 @@ fn over(
     let (inner, outer) = (variables(&before), variables(&after));
     let within = within(summed, &inner, &outer);
     let kept = without(&inner, &within);
-    let listed = before.iter().any(|a| !cx.is_full(a) && a.indices.contains(&var));
-    let samples = |a: &&Access| !cx.is_full(a) && kept.iter().all(|v| a.indices.contains(v));
+    let listed = before.iter().any(|a| semiring.lists(cx, a) && a.indices.contains(&var));
+    let samples = |a: &&Access| semiring.lists(cx, a) && kept.iter().all(|v| a.indices.contains(v));
     let is_sampled = kept.len() > 1 && after.iter().any(samples);
     let long = !cx.request.commands.given && is_long(factors, summed, var);
     let fewer = inner.len() < variables(factors).len() && !after.is_empty();
     let trips = cx.trips_over(&inner);
     let pays = || match before[..] {
         [] => false,
-        [only] if !long => pays_once(cx, (only, &after), &kept),
-        _ => listed || long || pays_dense(cx, (&before, &after), (&within, &kept)),
+        [only] if !long => pays_once(cx, semiring, (only, &after), &kept),
+        _ => listed || long || pays_dense(cx, semiring, (&before, &after), (&within, &kept)),
     };
     let worth = fewer && !is_sampled && pays();
-    let is_whole = before.iter().all(|a| cx.is_full(a));
-    let listing = before.iter().filter(|a| !cx.is_full(a)).count();
+    let is_whole = before.iter().all(|a| !semiring.lists(cx, a));
+    let listing = before.iter().filter(|a| semiring.lists(cx, a)).count();
     let summed = within;
-    let is_inside = before.len() == 1 && !long && after.iter().all(|a| cx.is_full(a));
+    let is_inside = before.len() == 1 && !long && after.iter().all(|a| !semiring.lists(cx, a));
     let factors = chosen;
     worth.then_some(Contraction { factors, summed, kept, trips, listing, is_whole, is_inside })
 }
@@ -287,12 +297,14 @@ fn over(
 /// Whether full factors are better summed for all coordinates than for the entries of a sparse one.
 fn pays_dense(
     cx: &Context<'_>,
+    semiring: Semiring,
     (before, after): (&[&Access], &[&Access]),
     (summed, kept): (&[IndexVar], &[IndexVar]),
 ) -> bool {
-    let sparse = after.iter().find(|a| !cx.is_full(a));
+    let sparse = after.iter().find(|a| semiring.lists(cx, a));
     let known = sparse.and_then(|a| Some((a, cx.known_entries(a)? as f64)));
-    let Some((sparse, entries)) = known.filter(|_| before.iter().all(|a| cx.is_full(a))) else {
+    let Some((sparse, entries)) = known.filter(|_| before.iter().all(|a| !semiring.lists(cx, a)))
+    else {
         return false;
     };
     let apart = |vars: &[IndexVar]| cx.trips_over(&without(vars, &sparse.indices));
@@ -304,13 +316,18 @@ fn pays_dense(
 }
 
 /// Whether the sums of one factor are better computed once than wherever the others need them.
-fn pays_once(cx: &Context<'_>, (factor, after): (&Access, &[&Access]), kept: &[IndexVar]) -> bool {
-    let entries = |a: &Access| match cx.is_full(a) {
-        true => Some(cx.trips_over(&a.indices)),
-        false => cx.known_entries(a).map(|n| n as f64),
+fn pays_once(
+    cx: &Context<'_>,
+    semiring: Semiring,
+    (factor, after): (&Access, &[&Access]),
+    kept: &[IndexVar],
+) -> bool {
+    let entries = |a: &Access| match semiring.lists(cx, a) {
+        false => Some(cx.trips_over(&a.indices)),
+        true => cx.known_entries(a).map(|n| n as f64),
     };
     let Some(own) = entries(factor) else { return false };
-    let mut sparse = after.iter().filter(|a| !cx.is_full(a)).peekable();
+    let mut sparse = after.iter().filter(|a| semiring.lists(cx, a)).peekable();
     let needed = match sparse.peek() {
         // A sum that is one number needs no tensor: see [`crate::legalise::rewrite::factorize`].
         None if kept.is_empty() => None,
@@ -339,13 +356,15 @@ fn is_long(factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> bool {
 /// gather at a time.
 fn sampled(
     cx: &Context<'_>,
+    semiring: Semiring,
     factors: &[&Access],
     summed: &[IndexVar],
     var: IndexVar,
 ) -> Option<Contraction> {
     let Sides { mut chosen, before, after } = Sides::of(factors, var);
     let inner = variables(&before);
-    let (sparse, others): (Vec<&Access>, Vec<&Access>) = after.iter().partition(|a| !cx.is_full(a));
+    let (sparse, others): (Vec<&Access>, Vec<&Access>) =
+        after.iter().partition(|a| semiring.lists(cx, a));
     let &[sampler] = &sparse[..] else { return None };
     let outer = variables(&after);
     let within = within(summed, &inner, &outer);
@@ -361,7 +380,11 @@ fn sampled(
     };
     let (x, y) = (gathers(&before), gathers(&others));
     let is_much = x + y > CACHE && x.min(y) > (x + y) / 4.0;
-    if cx.request.commands.given || !samples || !is_much || before.iter().any(|a| !cx.is_full(a)) {
+    if cx.request.commands.given
+        || !samples
+        || !is_much
+        || before.iter().any(|a| semiring.lists(cx, a))
+    {
         return None;
     }
     let at = factors.iter().position(|a| *a == sampler)?;

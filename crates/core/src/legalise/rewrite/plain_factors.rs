@@ -198,8 +198,10 @@ fn order_of(cx: &Context<'_>, access: &Access) -> Vec<IndexVar> {
 fn splits(cx: &Context<'_>, task: &Task) -> bool {
     let sum = one_sum(cx, &task.value, task.compute);
     let Some((semiring, vars, body)) = Semiring::of(&sum, task.compute) else { return false };
-    let factors = semiring.tensors(cx, body);
-    factors.is_some_and(|all| is_contracted(cx, &all, vars) || order_apart(cx, task).is_some())
+    let factors = semiring.tensors(body);
+    factors.is_some_and(|all| {
+        is_contracted(cx, semiring, &all, vars) || order_apart(cx, task).is_some()
+    })
 }
 
 impl<'e> Factor<'e> {

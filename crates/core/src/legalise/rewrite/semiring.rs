@@ -75,27 +75,24 @@ impl Semiring {
         }
     }
 
-    /// The factors of a product of tensors, and of slices that are read forwards; none if it is more than that,
-    /// or if there are terms where an operand lists no coordinates.
-    pub(super) fn tensors<'e>(
-        self,
-        cx: &Context<'_>,
-        product: &'e Expr,
-    ) -> Option<Vec<&'e Access>> {
+    /// The factors of a product of tensors, and of slices that are read forwards; none if it is more than that.
+    pub(super) fn tensors(self, product: &Expr) -> Option<Vec<&Access>> {
         let mut factors = vec![];
         self.factors(product, &mut factors);
-        let tensors = factors.into_iter().map(|factor| read_forwards(factor));
-        let tensors: Option<Vec<&Access>> = tensors.collect();
-        tensors.filter(|all| all.iter().all(|a| cx.is_full(a) || self.skips(cx, a)))
+        factors.into_iter().map(read_forwards).collect()
+    }
+
+    /// Whether an operand lists the coordinates of which there are terms.
+    pub(super) fn lists(self, cx: &Context<'_>, access: &Access) -> bool {
+        !cx.is_full(access) && self.skips(cx, access)
     }
 
     /// Whether there are no terms where an operand has no entry.
-    fn skips(self, cx: &Context<'_>, access: &Access) -> bool {
+    pub(super) fn skips(self, cx: &Context<'_>, access: &Access) -> bool {
         let fill = cx.program.storage(access.tensor).fill.computed(self.compute);
         let identity = cx.program.identity(self.sum, self.compute);
         let absent = self.times.annihilated_left(fill);
-        self.sum == ReduceOp::Add
-            || absent.zip(identity).is_some_and(|(absent, id)| absent.same_value(id))
+        absent.zip(identity).is_some_and(|(absent, id)| absent.same_value(id))
     }
 
     /// Whether a factor alone decides a product, as zero does, without the operands of some that list coordinates.

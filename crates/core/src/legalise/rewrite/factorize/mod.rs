@@ -25,6 +25,7 @@ pub(in crate::legalise) use independent::independent;
 use product::{Factor, Product, edges_of, has_own_modes, lists};
 
 use crate::cin::Stmt;
+use crate::format::LevelMap;
 use crate::legalise::cost::{CONTIGUOUS, STRIDE};
 use crate::legalise::order::topological;
 use crate::legalise::rewrite::semiring::Semiring;
@@ -104,6 +105,36 @@ impl Plan {
         order.extend(rest);
         order
     }
+
+    /// Whether the loops write the levels of these variables, which are not full, in order. Those inside of which
+    /// something may be skipped have ended rows before.
+    fn appends(&self, cx: &Context<'_>, semiring: Semiring, levels: &[IndexVar]) -> bool {
+        let split = match &self.loops {
+            Loops::Nest(_, vars) => return vars.starts_with(levels),
+            Loops::Split(split) => split,
+        };
+        match levels.strip_prefix(&split.shared[..]) {
+            Some([]) => true,
+            Some(inner) => !split.skips(cx, semiring) && split.rest.appends(cx, semiring, inner),
+            None => split.shared.starts_with(levels),
+        }
+    }
+
+    /// Whether something may be skipped.
+    fn skips(&self, cx: &Context<'_>, semiring: Semiring) -> bool {
+        match &self.loops {
+            Loops::Nest(..) => false,
+            Loops::Split(split) => split.skips(cx, semiring) || split.rest.skips(cx, semiring),
+        }
+    }
+}
+
+impl Split {
+    /// Whether the rest is skipped where the part sums nothing.
+    fn skips(&self, cx: &Context<'_>, semiring: Semiring) -> bool {
+        let is_full = |f: &Factor| matches!(f, Factor::Operand(a) if cx.is_full(a));
+        !semiring.absorbs() && !self.factors.iter().all(is_full)
+    }
 }
 
 /// The order of a task's loops from which they are better split.
@@ -125,7 +156,7 @@ pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Opt
 
 fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     let (semiring, vars, body) = Semiring::of(&task.value, task.compute)?;
-    let accesses = semiring.tensors(cx, body)?;
+    let accesses = semiring.tensors(body)?;
     let format = &cx.program.storage(task.result).format;
     // A variable that no factor has counts terms, and needs a loop around all of them.
     let has = |v: &IndexVar| accesses.iter().any(|a| a.indices.contains(v));
@@ -138,32 +169,27 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
         is_whole && !others.any(|o| o.indices.iter().any(own))
     };
     let has_loops = |a: &&Access| has_own_modes(cx, a) || is_apart(a);
-    let fits = format.is_plain();
-    let appended = cx.program.listed_levels(task.result);
+    let fits = format.levels().iter().all(|level| matches!(level.map, LevelMap::Mode(_)));
     if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(has_loops) {
         return None;
     }
     let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();
     let written = cx.storage_order(task);
     let (outer, begun) = (vec![], 0);
-    let product = Product { factors, written, outer, begun, trips: 1.0 };
-    let plan = plan(cx, &product, semiring, &mut 0, 0)?;
-    // Levels that are not full are written in order, by the loops around everything.
-    let Loops::Split(split) = &plan.loops else { return None };
-    if !split.shared.starts_with(&cx.storage_order(task)[..appended]) {
-        return None;
-    }
-    Some(plan)
+    let product = Product { semiring, factors, written, outer, begun, trips: 1.0 };
+    let plan = plan(cx, &product, &mut 0, 0)?;
+    let appended = cx.program.listed_levels(task.result);
+    let is_split = matches!(plan.loops, Loops::Split(_));
+    let appends = plan.appends(cx, semiring, &cx.storage_order(task)[..appended]);
+    // Elements that are skipped are as they were at first.
+    let fill = cx.program.storage(task.result).fill.computed(task.compute);
+    let identity = cx.program.identity(semiring.sum, task.compute);
+    let starts = identity.is_some_and(|id| id.same_value(fill));
+    (is_split && appends && (starts || !plan.skips(cx, semiring))).then_some(plan)
 }
 
 /// The cheapest loops of a product.
-fn plan(
-    cx: &Context<'_>,
-    product: &Product,
-    semiring: Semiring,
-    numbers: &mut usize,
-    depth: usize,
-) -> Option<Plan> {
+fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) -> Option<Plan> {
     let open = product.loops(cx);
     let orders = topological(&open, &edges_of(cx, &product.factors, &open));
     let nests = orders.into_iter().map(|order| (nest_cost(cx, product, &order), order));
@@ -174,13 +200,13 @@ fn plan(
     }
     let sums = product.sums();
     if sums.len() > MAX_SUMS || !product.is_plain(cx) {
-        return Some(plan_separate(cx, product, semiring, numbers, depth, best));
+        return Some(plan_separate(cx, product, numbers, depth, best));
     }
     let worth = best.cost * WORTH;
     for chosen in 1..1_usize << sums.len() {
         let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
         let chosen: Vec<IndexVar> = chosen.collect();
-        let split = split_over(cx, product, &chosen, semiring, numbers, depth + 1);
+        let split = split_over(cx, product, &chosen, numbers, depth + 1);
         if let Some(plan) = split.filter(|plan| plan.cost < best.cost.min(worth)) {
             best = plan;
         }
@@ -193,7 +219,6 @@ fn plan(
 fn plan_separate(
     cx: &Context<'_>,
     product: &Product,
-    semiring: Semiring,
     numbers: &mut usize,
     depth: usize,
     best: Plan,
@@ -204,7 +229,7 @@ fn plan_separate(
     if separate.len() < 2 && product.is_plain(cx) {
         return best;
     }
-    let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, semiring, numbers, depth);
+    let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, numbers, depth);
     let split = separate.iter().find_map(split);
     split.filter(|plan| plan.cost < best.cost).unwrap_or(best)
 }
@@ -214,7 +239,6 @@ fn split_over(
     cx: &Context<'_>,
     product: &Product,
     chosen: &[IndexVar],
-    semiring: Semiring,
     numbers: &mut usize,
     depth: usize,
 ) -> Option<Plan> {
@@ -240,7 +264,7 @@ fn split_over(
     for count in least..=shared.len() {
         let sides = (part.clone(), rest.clone());
         let (shared, kept) = (shared[..count].to_vec(), kept.clone());
-        let split = split_at(cx, product, sides, (shared, kept), semiring, (numbers, depth));
+        let split = split_at(cx, product, sides, (shared, kept), (numbers, depth));
         if let Some(plan) = split
             && best.as_ref().is_none_or(|best| plan.cost < best.cost)
         {
@@ -286,7 +310,6 @@ fn split_at(
     product: &Product,
     (part, mut rest): (Vec<Factor>, Vec<Factor>),
     (shared, mut kept): (Vec<IndexVar>, Vec<IndexVar>),
-    semiring: Semiring,
     (numbers, depth): (&mut usize, usize),
 ) -> Option<Plan> {
     kept.retain(|v| !shared.contains(v));
@@ -295,7 +318,7 @@ fn split_at(
     let (part, fixed): (Vec<Factor>, Vec<Factor>) =
         part.into_iter().partition(|f| f.vars().iter().any(|v| !outer.contains(v)));
     rest.splice(0..0, fixed);
-    let trips = shared.iter().fold(product.trips, |n, &v| n * trip_count(cx, &product.factors, v));
+    let trips = shared.iter().fold(product.trips, |n, &v| n * trip_count(cx, product, v));
     // Whether anything came has to be the same for every element that is left.
     let listed = part.iter().any(|factor| {
         let over = factor.vars().iter().any(|v| kept.contains(v));
@@ -310,12 +333,13 @@ fn split_at(
     rest.push(Factor::Part(number, kept.clone()));
     let begun = outer.len();
     let factors = part.clone();
-    let part = Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
-    let part = plan(cx, &part, semiring, numbers, depth)?;
+    let semiring = product.semiring;
+    let written = kept.clone();
+    let part = Product { semiring, factors: part, written, outer: outer.clone(), begun, trips };
+    let part = plan(cx, &part, numbers, depth)?;
     let rest = Product { factors: rest, outer, trips, ..product.clone() };
-    let rows =
-        kept.is_empty().then(|| rows::operand(cx, &rest, &factors, &shared, semiring)).flatten();
-    let rest = plan(cx, &rest, semiring, numbers, depth)?;
+    let rows = kept.is_empty().then(|| rows::operand(cx, &rest, &factors, &shared)).flatten();
+    let rest = plan(cx, &rest, numbers, depth)?;
     let cleared: f64 = kept.iter().map(|v| cx.dimension_of(*v)).product();
     let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
     let split = Split { shared, number, kept, factors, rows, part, rest };
@@ -326,7 +350,7 @@ fn split_at(
 fn nest_cost(cx: &Context<'_>, product: &Product, order: &[IndexVar]) -> f64 {
     let (mut trips, mut cost) = (product.trips, 0.0);
     for &var in order {
-        trips *= trip_count(cx, &product.factors, var);
+        trips *= trip_count(cx, product, var);
         cost += trips;
     }
     let Some(&inner) = order.last() else { return trips };
@@ -341,8 +365,7 @@ fn nest_cost(cx: &Context<'_>, product: &Product, order: &[IndexVar]) -> f64 {
     match strides {
         // A number that inner loops add to is joined of vectors for each iteration of those around.
         0 if !lists && joins(product, order) => {
-            cost - trips * (1.0 - CONTIGUOUS)
-                + JOIN * trips / trip_count(cx, &product.factors, inner)
+            cost - trips * (1.0 - CONTIGUOUS) + JOIN * trips / trip_count(cx, product, inner)
         }
         0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
         _ => cost + trips * STRIDE * strides as f64,
@@ -356,11 +379,14 @@ fn joins(product: &Product, order: &[IndexVar]) -> bool {
 }
 
 /// The trip count of a loop.
-fn trip_count(cx: &Context<'_>, factors: &[Factor], var: IndexVar) -> f64 {
+fn trip_count(cx: &Context<'_>, product: &Product, var: IndexVar) -> f64 {
     let dimension = cx.dimension_of(var);
     let mut least = dimension;
-    for factor in factors {
+    for factor in &product.factors {
         let Factor::Operand(access) = factor else { continue };
+        if !product.semiring.skips(cx, access) {
+            continue;
+        }
         for (k, (level, v)) in cx.program.levels(access).into_iter().enumerate() {
             if v == var && !level.kind.properties().full {
                 let listed = if k == 0 { dimension.powf(0.8) } else { FAN_OUT };

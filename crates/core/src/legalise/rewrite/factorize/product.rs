@@ -3,6 +3,7 @@
 use crate::format::LevelMap;
 use crate::legalise::Context;
 use crate::legalise::order::edges;
+use crate::legalise::rewrite::semiring::Semiring;
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
@@ -17,6 +18,7 @@ pub(super) enum Factor {
 /// A product to sum inside of loops.
 #[derive(Clone)]
 pub(super) struct Product {
+    pub(super) semiring: Semiring,
     pub(super) factors: Vec<Factor>,
     /// The variables of what it is added to.
     pub(super) written: Vec<IndexVar>,

@@ -26,8 +26,8 @@ pub(super) fn operand(
     rest: &Product,
     part: &[Factor],
     shared: &[IndexVar],
-    Semiring { times, compute, .. }: Semiring,
 ) -> Option<Access> {
+    let Semiring { times, compute, .. } = rest.semiring;
     let (&var, _) = shared.split_last()?;
     let (_, above) = rest.outer.split_last()?;
     let adds_rows = !above.is_empty() && !rest.open().is_empty() && !rest.written.contains(&var);
