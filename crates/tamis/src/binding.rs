@@ -104,7 +104,7 @@ impl Kernel {
         for &(id, place) in inputs {
             let (name, value) = operands[place];
             let storage = &program.tensors[id].storage;
-            if value.storage() != storage {
+            if !storage.takes(value.storage()) {
                 return Err(stored_otherwise(name, value.storage(), storage));
             }
             values[id.index()] = Some(Cow::Borrowed(value));

@@ -179,7 +179,7 @@ impl Program {
             if read.contains(&id) {
                 let datatype = options.datatype.unwrap_or(DataType::F64);
                 let storage = spec.resolve(datatype)?;
-                if inputs.get(&id).is_some_and(|given| given.storage != storage) {
+                if inputs.get(&id).is_some_and(|given| !storage.takes(&given.storage)) {
                     let message = format!("{name} is given a tensor and the format {storage}");
                     return Err(Diagnostic::new(Code::FormatProperty, message)
                         .help("leave one of them out, or convert the tensor"));

@@ -1,7 +1,8 @@
 //! Programs compiled word by word: the same kernels as by operands and options, and what is refused.
 
 use tamis::{
-    Backend, Code, DataType, Diagnostic, Kernel, Options, Program, Strictness, Tensor, format,
+    Backend, Code, DataType, Diagnostic, Kernel, Options, Program, Strictness, Tensor, ToFormat,
+    format,
 };
 
 fn matrix() -> Tensor {
@@ -79,5 +80,36 @@ fn wrong_words_are_refused() -> Result<(), Diagnostic> {
     let both = program.clone().operand("A", &matrix())?.format("A", "csc")?;
     assert_eq!(code(both.compile()), Code::FormatProperty);
     assert_eq!(code(program.schedule("reorder(q, i)")?.compile()), Code::UnknownVariable);
+    Ok(())
+}
+
+/// What a kernel computes is an operand of it again, whatever a dense result has for a fill value.
+#[test]
+fn dense_results_are_operands() -> Result<(), Diagnostic> {
+    let a = matrix();
+    let text = "y(j) = A(i,j) * x(i) + 1";
+    let first = Tensor::dense(&[2], vec![1.0, 2.0])?;
+    let kernel = Program::parse(text)?.operand("A", &a)?.operand("x", &first)?.compile()?;
+    let ones = tamis::evaluate("x(i) = 0 * x(i) + 1", &[("x", &first)])?;
+    let infinite = tamis::evaluate("x(i) = min(j, A(i,j) + 1e999)", &[("A", &a)])?;
+    assert!(ones.storage() != first.storage() && infinite.storage() != first.storage());
+    assert_eq!(kernel.run(&[("A", &a), ("x", &ones)])?["y"].values::<f64>()?, [2.0, 4.0, 3.0]);
+    let y = kernel.run(&[("A", &a), ("x", &infinite)])?.take("y").expect("a result");
+    assert!(y.values::<f64>()?.iter().all(|v| v.is_infinite()));
+    Program::parse(text)?.format("x", "dense")?.operand("x", &ones)?.compile()?;
+    // Of lists, what is not stored has to be the same.
+    let sparse = Program::parse("s = x(i)")?.format("x", "sparse")?.compile()?;
+    let filled = format::parse("sparse{fill: 1}", Some(1))?.resolve(DataType::F64)?;
+    assert_eq!(code(sparse.run(&[("x", &ones.to_format(&filled)?)])), Code::FormatProperty);
+    Ok(())
+}
+
+/// Scalars have no positions, so that no width of them matters.
+#[test]
+fn widths_of_no_arrays_do_not_matter() -> Result<(), Diagnostic> {
+    let long = Tensor::coo([1 << 40], [vec![3u64, 1 << 39]], vec![1.0, 2.0])?;
+    let s = tamis::evaluate("s = c(i)", &[("c", &long)])?;
+    let kernel = Program::parse("t = 2 * s")?.format("s", "dense")?.compile()?;
+    assert_eq!(kernel.run(&[("s", &s)])?["t"].values::<f64>()?, [6.0]);
     Ok(())
 }

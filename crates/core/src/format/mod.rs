@@ -286,6 +286,22 @@ impl Storage {
         let fill = Scalar::I64(0).computed(datatype);
         Storage { format, datatype, fill, pos: IndexWidth::I32, crd: IndexWidth::I32 }
     }
+
+    /// Whether a kernel for tensors that are stored so takes those of another storage: it is the same, but for the
+    /// fill value of dense arrays, which store every element, and for the widths of arrays that no level has.
+    pub fn takes(&self, other: &Storage) -> bool {
+        let levels = self.format.levels();
+        let is_dense = |l: &LevelSpec| l.kind == DENSE && matches!(l.map, LevelMap::Mode(_));
+        let has = |part| levels.iter().any(|l| l.has(part));
+        let is_alike = || {
+            self.format == other.format
+                && self.datatype == other.datatype
+                && (self.fill == other.fill || levels.iter().all(is_dense))
+                && (self.pos == other.pos || !has(Part::Pos))
+                && (self.crd == other.crd || !has(Part::Crd))
+        };
+        self == other || is_alike()
+    }
 }
 
 impl FormatSpec {
