@@ -67,7 +67,11 @@ fn main() -> ExitCode {
     let command = match parse() {
         Ok(cli) => cli.command,
         Err(error) if wants_json && error.use_stderr() => return refused(&error),
-        Err(error) => error.exit(),
+        // There may be no room for help where it is printed.
+        Err(error) => match error.print() {
+            Ok(()) => return ExitCode::from(error.exit_code() as u8),
+            Err(e) => return Failure::from(e).report(),
+        },
     };
     let mut out = BufWriter::new(std::io::stdout().lock());
     let level = tamis::processor::level().map_err(Failure::from);
@@ -81,6 +85,9 @@ fn main() -> ExitCode {
     drop(out);
     if let Some(reason) = tamis::cache_refusal() {
         failure::note(&format!("without a cache of compiled kernels: {reason}"));
+    }
+    if let (Ok(()), Some(refusal)) = (&done, tamis::compiler_refusal()) {
+        failure::note(&format!("without the C compiler: {}", refusal.message));
     }
     match done {
         Ok(()) => ExitCode::SUCCESS,

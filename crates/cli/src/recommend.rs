@@ -236,12 +236,12 @@ pub struct Candidate {
     cost: f64,
 }
 
-/// The formats for a list, best first; none where they cannot be compared.
+/// The formats for a list that take less than 2^64 bytes, best first; none where they cannot be compared.
 pub fn candidates(list: &Coordinates) -> Result<Vec<Candidate>, Failure> {
     let mut candidates = vec![];
     for format in formats(list.dims().len()) {
         let storage = storage(list, &format, None)?;
-        if let Some(bytes) = tamis::footprint(list, &storage) {
+        if let Some(bytes) = tamis::footprint(list, &storage).filter(|&bytes| bytes < u64::MAX) {
             let cost = bytes as f64 * weight(&format);
             candidates.push(Candidate { format, bytes, cost });
         }
@@ -259,8 +259,8 @@ pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Re
         return Ok(());
     }
     let usual = candidates.iter().find(|c| ["csr", "csf", "sparse"].contains(&c.format.as_str()));
-    let usual = usual.map(|c| (c.format.clone(), c.bytes.max(1) as f64));
-    let (name, bytes) = usual.unwrap_or_else(|| ("dense".to_owned(), 8.0));
+    let usual = usual.unwrap_or(&candidates[0]);
+    let (name, bytes) = (&usual.format, usual.bytes.max(1) as f64);
     writeln!(out)?;
     writeln!(out, "{:<14} {:>12} {:>10}   why", "format", "bytes", format!("of {name}"))?;
     for c in &candidates {
@@ -309,7 +309,7 @@ pub fn duration(seconds: f64) -> String {
 
 /// `14.4 MB`
 pub fn size(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut amount = bytes as f64;
     let mut unit = 0;
     while amount >= 1000.0 && unit + 1 < units.len() {

@@ -169,9 +169,17 @@ pub fn writes_standard(outputs: &[(String, PathBuf)]) -> bool {
 }
 
 /// Refuses to time nothing.
+/// Of so many runs the times are not kept.
+const MOST_TIMES: usize = 1_000_000;
+
 fn check_times(count: usize) -> Result<(), Failure> {
     match count {
         0 => Err(invalid("--time 0", "there is nothing to time", "run at least once")),
+        MOST_TIMES.. => Err(invalid(
+            "--time",
+            "the times of so many runs are not kept",
+            "run less than a million times",
+        )),
         _ => Ok(()),
     }
 }

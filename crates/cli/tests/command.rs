@@ -98,7 +98,8 @@ fn formats_tell_their_levels() {
 fn an_output_that_is_full_is_told() {
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
     let run = ["run", "y(i) = x(i)", "-g", "x=5:dense"];
-    for args in [&["formats"][..], &run, &["explain", SPMV], &["completions", "bash"]] {
+    let explain = ["explain", SPMV];
+    for args in [&["formats"][..], &run, &explain, &["completions", "bash"], &["--help"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
         let output = command.args(args).stdout(full()).output().expect("the command starts");
         let text = String::from_utf8_lossy(&output.stderr);

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::check;
+use support::{check, scratch, tamis};
 
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const MATRIX: &str = "A=data/bar.mtx.gz";
@@ -61,4 +61,18 @@ fn what_is_likely_meant_is_told() {
     check(&plus, 2, "help: write 1e999\n");
     let transposed = ["run", "C(i,j) = transpose(A)", "-i", MATRIX];
     check(&transposed, 2, "help: A is read as an index variable here");
+}
+
+#[test]
+fn sizes_beyond_64_bits_are_left_out() {
+    let path = scratch("wide.tns");
+    let wide = "# dims: 4000000000000000000 4000000000000000000\n1 1 1.0\n";
+    std::fs::write(&path, wide).expect("a file");
+    let path = path.display().to_string();
+    let told = String::from_utf8(tamis(&["info", &path]).stdout).expect("text");
+    assert!(
+        told.contains("dcsr") && !told.contains("\ndense ") && !told.contains("\ncsr "),
+        "{told}"
+    );
+    check(&["run", "y(i) = x(i)", "-g", "x=5:dense", "--time", "99999999999"], 2, "--time");
 }

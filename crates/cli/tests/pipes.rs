@@ -236,3 +236,16 @@ fn hdf5_is_left_to_python() {
     check(&["info", "x.bsp.h5"], 2, "HDF5 is read and written by Python alone");
     check(&["info", "x.npy"], 2, "scipy.sparse.coo_array(x)) makes one of an array x");
 }
+
+#[test]
+fn programs_come_from_files() {
+    let path = scratch("program.txt");
+    std::fs::write(&path, "t(i) = 2 * x(i)\ny = t(i)\n").expect("a file");
+    let named = format!("@{}", path.display());
+    check(&["run", &named, "-g", "x=3:dense:1"], 0, "y: a scalar");
+    check(&["explain", &named, "--emit", "cin"], 0, "t(i) = 2");
+    check(&["run", "@no-such-file"], 2, "no-such-file: ");
+    assert!(
+        piped(&["explain", "@-", "--emit", "cin"], b"t(i) = 2 * x(i)\n", 0).contains("t(i) = 2")
+    );
+}

@@ -201,7 +201,9 @@ impl<'a> Cursor<'a> {
             let help = "coordinates are below 2^63";
             (format!("{named} is too large"), help.to_string())
         } else {
-            let help = format!("coordinates run from 1 to {dim}: correct the entry or the header");
+            let help = format!(
+                "coordinates run from 1 to {dim}: correct the entry, the header, or the dimensions that were given"
+            );
             (format!("{named} is beyond the dimension {dim}"), help)
         };
         Err(self.flaw(FileErrorCode::Range, message, help))

@@ -59,7 +59,7 @@ codes! {
     DimensionTooLarge "dimension-too-large" Request "A size or a product of sizes is beyond 2^63 - 1.";
     ImplicitReduction "implicit-reduction" Request "A variable needs an explicit reduction.";
     BoundVariable "bound-variable" Request "A reduction names a variable that is bound already.";
-    ResultVariable "result-variable" Request "A variable on the left side is repeated or not on the right.";
+    ResultVariable "result-variable" Request "A diagonal is written where it cannot be.";
     ResultRedefined "result-redefined" Request "A name is written twice or used before it is written.";
     UnknownFormat "unknown-format" Request "No format or level format has this name.";
     FormatOrder "format-order" Request "A format does not fit the order of its tensor.";

@@ -107,6 +107,16 @@ pub fn identity() -> Result<String, Diagnostic> {
     Ok(compiler()?.identity.clone())
 }
 
+/// Why no compiler is used, where one was looked for that a variable names, or for as long as one says.
+pub fn refusal() -> Option<Diagnostic> {
+    let is_asked = match std::env::var_os(VARIABLE) {
+        Some(name) => name != "off",
+        None => std::env::var_os(TIMEOUT).is_some(),
+    };
+    let found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    found.values().find_map(|compiler| compiler.as_ref().err()).filter(|_| is_asked).cloned()
+}
+
 fn load(bytes: &[u8]) -> Result<Library, Diagnostic> {
     let library = Library::load(bytes).map_err(|why| failed(&why))?;
     let host = library.symbol(c"tamis_host");
@@ -153,7 +163,7 @@ impl Compiler {
 
     /// The library of a text.
     fn run(&self, source: &str) -> Result<Vec<u8>, Diagnostic> {
-        let folder = disk_cache::workspace().map_err(|why| failed(&why))?;
+        let folder = disk_cache::workspace().map_err(|why| no_folder(&why))?;
         let (text, library) = (folder.path().join("kernel.c"), folder.path().join("kernel.so"));
         let unusable = |path: &Path, e| failed(&format!("{}: {e}", path.display()));
         std::fs::write(&text, source).map_err(|e| unusable(&text, e))?;
@@ -187,10 +197,12 @@ pub fn use_compiler(program: &str) -> Result<(), Diagnostic> {
 /// Compilers by the program that was named and the level of the processor.
 type Found = BTreeMap<(Option<String>, Level), Result<Arc<Compiler>, Diagnostic>>;
 
+/// The compilers that were looked for.
+static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
+
 /// The compiler for the level of this process, looked for once: the one of [`use_compiler`], else
 /// `$TAMIS_CC`, else clang, gcc, cc.
 fn compiler() -> Result<Arc<Compiler>, Diagnostic> {
-    static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
     let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let wanted = (named, processor::level()?);
     let found = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,7 +237,7 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
         Some(name) => vec![name.clone()],
         None => ["clang", "gcc", "cc"].map(OsString::from).to_vec(),
     };
-    let folder = disk_cache::workspace().map_err(|why| failed(&why))?;
+    let folder = disk_cache::workspace().map_err(|why| no_folder(&why))?;
     std::fs::write(folder.path().join(EMPTY), "").map_err(|e| failed(&e.to_string()))?;
     let until = Instant::now() + patience()?;
     for program in candidates {
@@ -356,6 +368,12 @@ fn told(program: &OsStr, failure: Failure) -> Diagnostic {
         }
         Failure::Interrupted(diagnostic) => diagnostic,
     }
+}
+
+fn no_folder(why: &str) -> Diagnostic {
+    let message = format!("there is no folder for temporary files of the C compiler: {why}");
+    Diagnostic::new(Code::CompilerFailed, message)
+        .help_by("name another in TMPDIR, or use {}", [Setting::BackendJit])
 }
 
 fn failed(what: &str) -> Diagnostic {

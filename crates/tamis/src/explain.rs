@@ -144,7 +144,8 @@ impl<'p> Explanation<'p> {
             written.push(statement.result.tensor);
         }
         for (name, spec) in formats {
-            if let Some(id) = program.tensor(name).filter(|id| written.contains(id)) {
+            let id = operand(program, name)?;
+            if written.contains(&id) {
                 results.insert(id, scattered::written(spec));
             }
         }

@@ -250,8 +250,9 @@ pub use tamis_ir::interpret::Counts;
 #[cfg(feature = "serde")]
 pub use tamis_runtime::as_text;
 #[cfg(feature = "c-tier")]
-pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
+pub use tamis_runtime::cc::refusal as compiler_refusal;
 #[cfg(feature = "c-tier")]
+pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
 pub use tamis_runtime::disk_cache::refusal as cache_refusal;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Entries, Index, Interrupt, LARGEST_DIMENSION,

@@ -8,7 +8,7 @@
 use super::lex::Kind;
 use super::slice::Slice;
 use super::syntax::Parser;
-use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// The most members of a set; code is as large as the set.
 const MAX_MEMBERS: usize = 1000;
@@ -117,7 +117,8 @@ impl Parser<'_> {
                 _ if members.len() == MAX_MEMBERS => {
                     let message = format!("a set has at most {MAX_MEMBERS} members");
                     let help = "multiply by a tensor that picks them: P(i,k) * A(k,j)";
-                    return Err(self.refuse(span, &message, help));
+                    let refused = self.refuse(span, &message, help);
+                    return Err(Diagnostic { code: Code::TooLarge, ..refused });
                 }
                 _ => members.push(member),
             }

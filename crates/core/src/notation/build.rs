@@ -195,7 +195,7 @@ impl Builder {
         };
         if !fits {
             let message = "the expression is nested too deep or too large";
-            self.refuse(Code::Syntax, message, "split it into several statements");
+            self.refuse(Code::TooLarge, message, "split it into several statements");
         }
         let mut state = self.state.borrow_mut();
         state.terms.push(node);

@@ -83,7 +83,9 @@ pub(super) fn statements(source: &str) -> Result<Vec<RawStatement>, Diagnostic> 
         }
         if statements.len() == MAX_STATEMENTS {
             let message = format!("a program has at most {MAX_STATEMENTS} statements");
-            return Err(parser.refuse(parser.span(), &message, "split it into several programs"));
+            let help = "split it into several programs";
+            let refused = parser.refuse(parser.span(), &message, help);
+            return Err(Diagnostic { code: Code::TooLarge, ..refused });
         }
         statements.push(parser.statement()?);
     }
@@ -450,6 +452,7 @@ impl Parser<'_> {
     fn too_deep(&self, span: Range<usize>) -> Diagnostic {
         let message =
             format!("the expression is nested more than {MAX_DEPTH} deep or has as long a chain");
-        self.refuse(span, &message, "split it into several statements")
+        let help = "split it into several statements";
+        Diagnostic { code: Code::TooLarge, ..self.refuse(span, &message, help) }
     }
 }

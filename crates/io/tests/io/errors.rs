@@ -185,7 +185,7 @@ fn range() {
         &format!("error[file-range]: a.tns:2:1: coordinate -3 of mode 1 is below 1{help}"),
     );
     let expect = "error[file-range]: a.mtx:3:3: column number 3 is beyond the dimension 2\n  \
-                  help: coordinates run from 1 to 2: correct the entry or the header";
+                  help: coordinates run from 1 to 2: correct the entry, the header, or the dimensions that were given";
     check_mtx("2 2 1\n1 3 1\n", expect);
     let expect = "error[file-range]: a.tns:1:3: coordinate 9223372036854775808 of mode 2 is too large\n  \
                   help: coordinates are below 2^63";

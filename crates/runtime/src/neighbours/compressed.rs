@@ -8,7 +8,6 @@ use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// A matrix by compressed rows or columns.
 pub(super) struct Compressed<P, C, T> {
-    pub(super) by_rows: bool,
     pub(super) shape: (usize, usize),
     pub(super) pos: Vec<P>,
     pub(super) crd: Vec<C>,
@@ -20,11 +19,11 @@ impl<P: Index, C: Index, T: Element> Compressed<P, C, T> {
     /// them and indices are as wide.
     pub(super) fn of(tensor: Tensor, formats: &[&str]) -> Result<Self, Diagnostic> {
         tensor.values::<T>()?;
-        let Some(&format) = formats.iter().find(|name| is_in(&tensor, name)) else {
+        if !formats.iter().any(|name| is_in(&tensor, name)) {
             let message = format!("the tensor is no matrix in {}", formats.join(" or "));
             let help = format!("convert it first: tensor.to_format(&{})", formats[0]);
             return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
-        };
+        }
         if !tensor.storage().fill.is_zero() {
             let message = format!("the fill value of the tensor is {}", tensor.storage().fill);
             let help = "matrices of other crates have 0 where they store nothing: convert the tensor to fill value 0";
@@ -33,7 +32,6 @@ impl<P: Index, C: Index, T: Element> Compressed<P, C, T> {
         let (dims, _, mut levels, vals) = tensor.into_parts();
         let lists = levels.pop().expect("two levels");
         Ok(Compressed {
-            by_rows: format == "csr",
             shape: (dims[0] as usize, dims[1] as usize),
             pos: indices(lists.pos)?,
             crd: indices(lists.crd)?,
@@ -46,7 +44,7 @@ pub(super) fn dims((rows, columns): (usize, usize)) -> [u64; 2] {
     [rows as u64, columns as u64]
 }
 
-fn is_in(tensor: &Tensor, name: &str) -> bool {
+pub(super) fn is_in(tensor: &Tensor, name: &str) -> bool {
     format::parse(name, Some(2)).is_ok_and(|f| f.format == tensor.storage().format)
 }
 

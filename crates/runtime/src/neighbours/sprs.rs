@@ -1,6 +1,6 @@
 //! Matrices of the crate `sprs`.
 
-use super::compressed::{Compressed, dims};
+use super::compressed::{Compressed, dims, is_in};
 use crate::index::Index;
 use crate::memory::Element;
 use crate::tensor::Tensor;
@@ -79,8 +79,8 @@ where
     type Error = Diagnostic;
 
     fn try_from(tensor: Tensor) -> Result<CsMatI<T, I, P>, Diagnostic> {
-        let Compressed { by_rows, shape, pos, crd, vals } =
-            Compressed::of(tensor, &["csr", "csc"])?;
+        let by_rows = is_in(&tensor, "csr");
+        let Compressed { shape, pos, crd, vals } = Compressed::of(tensor, &["csr", "csc"])?;
         let made = match by_rows {
             true => CsMatI::try_new(shape, pos, crd, vals),
             false => CsMatI::try_new_csc(shape, pos, crd, vals),

@@ -71,6 +71,10 @@ impl Tensor {
 
     pub(super) fn other_type<T: Element>(&self, datatype: DataType) -> Diagnostic {
         let message = format!("the values are {datatype}, and asked for as {}", T::DATATYPE);
-        Diagnostic::new(Code::TypeMismatch, message).help("ask for values of the tensor's type")
+        let help = match datatype {
+            DataType::Bool => "truth values are read, and changed in a copy of them",
+            _ => "ask for values of the tensor's type",
+        };
+        Diagnostic::new(Code::TypeMismatch, message).help(help)
     }
 }
