@@ -14,6 +14,7 @@ macro_rules! examples {
 
 examples!(
     ahead_of_time in "../examples/ahead_of_time.rs",
+    arrays in "../examples/arrays.rs",
     conjugate_gradients in "../examples/conjugate_gradients.rs",
     sddmm in "../examples/sddmm.rs",
     shortest_paths in "../examples/shortest_paths.rs",
