@@ -18,6 +18,7 @@ macro_rules! codes {
     ($($variant:ident $name:literal $kind:ident $doc:literal;)*) => {
         /// What kind of thing went wrong; each has a section in `docs/errors.md`.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        #[non_exhaustive]
         pub enum Code {
             $(#[doc = $doc] $variant,)*
         }

@@ -76,6 +76,11 @@ pub(crate) fn request<'p>(
     let mut results = BTreeMap::new();
     for (name, spec) in &options.results {
         let id = operand(program, name)?;
+        if !program.statements.iter().any(|s| s.result.tensor == id) {
+            let message = format!("{name} is given a format, and is not computed");
+            return Err(Diagnostic::new(Code::UnusedInput, message)
+                .help("convert the tensor that is given for it, or leave the format out"));
+        }
         let order = program.tensors[id].order;
         if spec.format.order() != order {
             let message = format!(

@@ -1,8 +1,10 @@
 //! Programs compiled word by word: the same kernels as by operands and options, and what is refused.
 
+use std::collections::BTreeMap;
+use tamis::explain::Explanation;
 use tamis::{
     Backend, Code, DataType, Diagnostic, Kernel, Options, Program, Strictness, Tensor, ToFormat,
-    format,
+    format, notation,
 };
 
 fn matrix() -> Tensor {
@@ -111,5 +113,22 @@ fn widths_of_no_arrays_do_not_matter() -> Result<(), Diagnostic> {
     let s = tamis::evaluate("s = c(i)", &[("c", &long)])?;
     let kernel = Program::parse("t = 2 * s")?.format("s", "dense")?.compile()?;
     assert_eq!(kernel.run(&[("s", &s)])?["t"].values::<f64>()?, [6.0]);
+    Ok(())
+}
+
+/// Formats are of tensors of the program, and in options of what it computes.
+#[test]
+fn formats_of_no_result_are_refused() -> Result<(), Diagnostic> {
+    let x = vector();
+    let text = "y(i) = 2 * x(i)";
+    for (name, expected) in [("x", Code::UnusedInput), ("z", Code::UnknownTensor)] {
+        let mut options = Options::default();
+        options.results.insert(name.to_owned(), format::parse("sparse", Some(1))?);
+        assert_eq!(code(Kernel::compile(text, &[("x", &x)], &options)), expected);
+    }
+    let program = notation::parse(text)?;
+    let formats = BTreeMap::from([("z".to_owned(), format::parse("sparse", Some(1))?)]);
+    let explained = Explanation::of(&program, &formats, &Options::default());
+    assert_eq!(code(explained), Code::UnknownTensor);
     Ok(())
 }
