@@ -69,7 +69,7 @@ impl Buffer {
     }
 
     /// The elements as a vector, if they are of this type: the vector that the array was made from,
-    /// where nobody else has the array, a copy otherwise.
+    /// where nobody else has the array, a copy otherwise. Arrays of a kernel's result were made of no vector.
     ///
     /// ```
     /// use tamis_runtime::Buffer;

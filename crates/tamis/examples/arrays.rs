@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tamis::explain::{Explanation, Stage};
-use tamis::{Code, DataType, Diagnostic, Options, Program, Tensor, ToFormat, format, notation};
+use tamis::{Code, Diagnostic, Options, Program, Tensor, ToFormat, format, notation};
 
 /// Ranks the pages of a web of three, by the matrix of its links.
 pub fn main() -> Result<(), Diagnostic> {
@@ -18,10 +18,9 @@ pub fn main() -> Result<(), Diagnostic> {
     let total: f64 = x.values::<f64>()?.iter().sum();
     assert!((total - 1.0).abs() < 1e-12);
 
-    // Levels, type and fill value by their text, and the tensor stored so.
-    let blocks = format::parse("bcsr(2,2)", Some(2))?.resolve(DataType::F64)?;
-    let blocked = links.to_format(&blocks)?;
-    assert_eq!(blocked.storage(), &blocks);
+    // Other formats, named or by their levels, as in programs.
+    let blocked = links.to_format("bcsr(2,2)")?;
+    assert_eq!(blocked.storage().format, format::parse("bcsr(2,2)", Some(2))?.format);
 
     // Arrays of a result are lent; `into_parts` takes all of them.
     let product = tamis::evaluate("C(i,j) = A(i,k) * A(k,j)", &[("A", &links)])?;

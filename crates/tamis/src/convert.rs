@@ -3,8 +3,9 @@
 use crate::scattered::{self, is_scattered};
 use crate::{Backend, Options, cache};
 use std::collections::BTreeMap;
-use tamis_core::format::{Format, FormatSpec, Storage};
+use tamis_core::format::{self, Format, FormatSpec, Storage};
 use tamis_core::level::COMPRESSED;
+use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::{Coordinates, Duplicates, Tensor, is_list};
 
@@ -65,18 +66,60 @@ pub fn usual_format(dims: &[u64], entries: u64) -> &'static str {
 
 /// Conversion of tensors.
 pub trait ToFormat {
-    /// The same tensor in another storage, by a generated kernel. Values are converted to its data
-    /// type, and elements that are not stored here get their positions there if its fill value is
-    /// another.
-    fn to_format(&self, storage: &Storage) -> Result<Tensor, Diagnostic>;
+    /// The same tensor in another format, written as in `"bcsr(4,4)"`, or in another storage, by a generated
+    /// kernel. Values are converted to its data type, and elements that are not stored here get their positions
+    /// there if its fill value is another.
+    ///
+    /// # Errors
+    /// When there is no such format for the tensor's modes, a value does not fit its data type, or the tensor does
+    /// not fit in memory.
+    ///
+    /// ```
+    /// use tamis::{Tensor, ToFormat};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let a = Tensor::csr([2, 2], vec![0, 1, 2], vec![1, 0], vec![2.0, 3.0])?;
+    /// let narrow = a.to_format("csc{f32}")?;
+    /// assert_eq!(narrow.values::<f32>()?, [3.0, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn to_format(&self, storage: impl AsStorage) -> Result<Tensor, Diagnostic>;
+}
+
+/// What tells how a tensor is to be stored: a storage, or the text of a format.
+pub trait AsStorage {
+    /// The storage of this tensor: of what the text of a format does not say, that of the tensor.
+    ///
+    /// # Errors
+    /// When there is no such format for the tensor's modes.
+    fn storage_of(&self, tensor: &Tensor) -> Result<Storage, Diagnostic>;
+}
+
+impl AsStorage for &Storage {
+    fn storage_of(&self, _: &Tensor) -> Result<Storage, Diagnostic> {
+        Ok((*self).clone())
+    }
+}
+
+impl AsStorage for &str {
+    fn storage_of(&self, tensor: &Tensor) -> Result<Storage, Diagnostic> {
+        let own = tensor.storage();
+        let spec = format::parse(self, Some(tensor.dims().len()))?;
+        let sizes = tensor.dims().iter().copied().chain([tensor.vals().len() as u64]);
+        let width = Some(IndexWidth::for_max(sizes.max().unwrap_or(0)));
+        let (pos, crd, fill) =
+            (spec.pos.or(width), spec.crd.or(width), spec.fill.or(Some(own.fill)));
+        FormatSpec { pos, crd, fill, ..spec }.resolve(own.datatype)
+    }
 }
 
 impl ToFormat for Tensor {
-    fn to_format(&self, storage: &Storage) -> Result<Tensor, Diagnostic> {
-        if self.storage() == storage {
+    fn to_format(&self, storage: impl AsStorage) -> Result<Tensor, Diagnostic> {
+        let storage = storage.storage_of(self)?;
+        if *self.storage() == storage {
             return Ok(self.clone());
         }
-        self.generated(storage)
+        self.generated(&storage)
     }
 }
 

@@ -225,7 +225,7 @@ use absent::on_device;
 use absent::tiers;
 pub use backend::{Backend, features};
 pub use builder::Program;
-pub use convert::{ToFormat, pack, usual_format};
+pub use convert::{AsStorage, ToFormat, pack, usual_format};
 pub use estimate::{Estimate, KernelEstimate, LoopEstimate};
 #[cfg(feature = "io")]
 pub use file::{read, write};
@@ -253,6 +253,7 @@ pub use tamis_runtime::as_text;
 pub use tamis_runtime::cc::refusal as compiler_refusal;
 #[cfg(feature = "c-tier")]
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
+#[cfg(feature = "c-tier")]
 pub use tamis_runtime::disk_cache::refusal as cache_refusal;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Entries, Index, Interrupt, LARGEST_DIMENSION,

@@ -34,7 +34,8 @@ use tamis_ir::half::{Bf16, F16};
 use tamis_ir::ids::Id;
 use values::{Numbers, Stored};
 
-/// What to do with entries of the same coordinate.
+/// What to do with entries of the same coordinate, unless the format is a list that keeps several:
+/// those of `coo(nonunique)` stay as they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Duplicates {
     /// Add them up, in the order of the list; of truth values one true is enough.

@@ -13,8 +13,8 @@ impl Tensor {
         (self.dims, self.storage, self.levels, self.vals)
     }
 
-    /// The stored values as a vector, without a copy where the tensor was made of a vector and nobody
-    /// else has its values: see [`Buffer::into_vec`].
+    /// The stored values as a vector, without a copy where the tensor was made of a vector, as no result of a
+    /// kernel is, and nobody else has its values: see [`Buffer::into_vec`].
     ///
     /// # Errors
     /// When they are of another type.
