@@ -179,7 +179,10 @@ impl Program {
             if read.contains(&id) {
                 let datatype = options.datatype.unwrap_or(DataType::F64);
                 let storage = spec.resolve(datatype)?;
-                if inputs.get(&id).is_some_and(|given| !storage.takes(&given.storage)) {
+                let is_other = |given: &format::Storage| {
+                    !storage.takes(given) || spec.fill.is_some() && storage.fill != given.fill
+                };
+                if inputs.get(&id).is_some_and(|given| is_other(&given.storage)) {
                     let message = format!("{name} is given a tensor and the format {storage}");
                     return Err(Diagnostic::new(Code::FormatProperty, message)
                         .help("leave one of them out, or convert the tensor"));

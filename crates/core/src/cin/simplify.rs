@@ -311,7 +311,8 @@ impl Facts<'_> {
             (_, Expr::Literal(y)) => self.right_annihilator(op, *y)?,
             _ => return None,
         };
-        let [a, b] = [a, b].map(|side| self.expr_without(side, &|_| true));
+        let listed = |a: &Access| !self.program.storage(a.tensor).format.is_full();
+        let [a, b] = [a, b].map(|side| self.expr_without(side, &listed));
         match (&a, &b) {
             (Expr::Literal(_), Expr::Literal(_)) => {
                 self.constant(op, &a, &b).filter(|found| found.same_value(c))
