@@ -196,13 +196,19 @@ impl Format {
 
     /// Whether a coordinate may have several entries, whose values are to be added.
     pub fn has_duplicates(&self) -> bool {
-        let slots = self.levels.iter().any(|l| matches!(l.map, LevelMap::Slot(_)));
+        self.repeats(self.levels.len())
+    }
+
+    /// Whether the coordinates of so many levels, from the outside in, may have several positions.
+    pub fn repeats(&self, count: usize) -> bool {
+        let levels = &self.levels[..count];
+        let slots = levels.iter().any(|l| matches!(l.map, LevelMap::Slot(_)));
         let chain = |k: usize| {
-            let below = self.levels.get(k + 1);
+            let below = levels.get(k + 1);
             below.is_some_and(|l| l.kind.properties().branchless && !l.kind.properties().full)
         };
         let repeats = |(k, l): (usize, &LevelSpec)| !l.kind.properties().unique && !chain(k);
-        slots || self.levels.iter().enumerate().any(repeats)
+        slots || levels.iter().enumerate().any(repeats)
     }
 
     /// Whether walking the levels reaches a coordinate several times: duplicates that are unordered, or

@@ -49,7 +49,7 @@ pub(super) fn pos(
         true => Relation::Same { of: var, bound: None },
         false => {
             let of = vars[first..=last].to_vec();
-            let unique = !format.has_duplicates();
+            let unique = !format.repeats(last + 1);
             Relation::Position { of, above, within, access, level: last, unique }
         }
     };

@@ -225,7 +225,7 @@ impl CinParser {
                 line.expect(",")?;
                 let level = line.integer()? as usize;
                 let within = line.eat(",").then(|| self.var(line)).transpose()?;
-                let unique = !self.program.storage(access.tensor).format.has_duplicates();
+                let unique = !self.program.storage(access.tensor).format.repeats(level + 1);
                 Relation::Position { of, above, within, access, level, unique }
             }
             "same" => {
