@@ -21,6 +21,9 @@ use tamis::{
     Tensor, Tuned, budget,
 };
 
+/// Of so many runs the times are not kept.
+const MOST_TIMES: usize = 1_000_000;
+
 /// Runs the command; where operands are larger than the memory that an option says, part by part.
 pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     if args.json {
@@ -169,16 +172,13 @@ pub fn writes_standard(outputs: &[(String, PathBuf)]) -> bool {
 }
 
 /// Refuses to time nothing.
-/// Of so many runs the times are not kept.
-const MOST_TIMES: usize = 1_000_000;
-
 fn check_times(count: usize) -> Result<(), Failure> {
     match count {
         0 => Err(invalid("--time 0", "there is nothing to time", "run at least once")),
         MOST_TIMES.. => Err(invalid(
             "--time",
             "the times of so many runs are not kept",
-            "run less than a million times",
+            "run fewer than a million times",
         )),
         _ => Ok(()),
     }

@@ -36,7 +36,8 @@ impl Legaliser<'_> {
         let cheapest = || orders.into_iter().next().map(|(_, order)| order);
         let order = order_to_part(self, &task).or_else(cheapest).unwrap_or_default();
         let rows = summed_rows(self, &task, &order);
-        let apart = if rows.is_some() { None } else { split_loops(self, &task, &order) };
+        let copies = sorts(self, &order);
+        let apart = if rows.is_some() || copies { None } else { split_loops(self, &task) };
         let steps = choices.first().map(|choice| choice.cost);
         let rows = match apart {
             Some(_) => None,
@@ -47,18 +48,15 @@ impl Legaliser<'_> {
             None => self.convert(task.value.clone(), &order, &task),
         };
         let task = Task { value, ..task };
-        // Operands that were copied may be split then.
-        let apart = apart.or_else(|| match rows.is_some() || !sorts(self, &order) {
-            true => None,
-            false => split_loops(self, &task, &Order { converted: vec![], ..order.clone() }),
-        });
+        // Products of operands that were copied may be split then.
+        let apart = if rows.is_none() && copies { split_loops(self, &task) } else { apart };
         let (result, compute) = (task.result, task.compute);
         let mut tags = galloping_loops(self, &task, &order.vars);
         let workspace = self.has_small_dimensions(&task);
         let crowded = is_crowded(self, &task);
         let (scatter, body, partial) = if let Some(Distributed { cost, body, partial }) = apart {
-            let loops = body.loops();
-            choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
+            let copied = if copies { order.choice(cost).copied } else { vec![] };
+            choices.insert(0, Choice { loops: body.loops(), copied, apart: true, cost });
             (false, body, partial)
         } else if let Some(rows) = rows {
             (false, row_loops(self, task, &order.vars, rows), vec![])
@@ -114,8 +112,8 @@ fn is_crowded(cx: &Context<'_>, task: &Task) -> bool {
 }
 
 /// The loops split, where that is cheaper.
-fn split_loops(cx: &mut Context<'_>, task: &Task, order: &Order) -> Option<Distributed> {
-    let whole = cx.request.commands.given || sorts(cx, order) || gather(cx, task).is_some();
+fn split_loops(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
+    let whole = cx.request.commands.given || gather(cx, task).is_some();
     if whole { None } else { distributed(cx, task) }
 }
 

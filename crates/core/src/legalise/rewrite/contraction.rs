@@ -59,7 +59,7 @@ use crate::format::Format;
 use crate::legalise::cost::CONTIGUOUS;
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::rewrite::factorize::independent::separated;
-use crate::legalise::rewrite::factorize::{MAX_SUMS, independent, order_apart};
+use crate::legalise::rewrite::factorize::{MAX_SUMS, independent, splits_rows};
 use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
@@ -115,6 +115,10 @@ impl Legaliser<'_> {
             let Some((semiring, vars, body)) = Semiring::of(&whole, task.compute) else {
                 return task;
             };
+            // Schedules name the loops of minima, maxima, `any` and `all` as they are written.
+            if semiring.sum != ReduceOp::Add && self.request.commands.given {
+                return task;
+            }
             let Some(factors) = semiring.tensors(body) else { return task };
             let contracted =
                 candidates(self, semiring, &factors, vars).into_iter().find_map(|contraction| {
@@ -143,7 +147,7 @@ impl Legaliser<'_> {
     ) -> Option<Expr> {
         let Contraction { summed, kept, is_whole, is_inside, .. } = contraction;
         let outermost = self.storage_order(task).first().copied();
-        let splits = order_apart(self, task).is_some();
+        let splits = factors.len() == 1 && splits_rows(self, task);
         if is_inside && splits && outermost.is_some_and(|v| kept.contains(&v)) {
             return None;
         }

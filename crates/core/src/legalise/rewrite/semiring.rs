@@ -29,8 +29,8 @@ impl Semiring {
         Semiring { sum: ReduceOp::Add, times: BinaryOp::Mul, compute }
     }
 
-    /// The semiring of a reduction, its variables and what it reduces. There is none for minima and maxima of
-    /// sums of integers: what is added to the minimum of nothing overflows.
+    /// The semiring of a reduction, its variables and what it reduces. Sums of integers are one factor of a minimum:
+    /// what is added to that of nothing overflows.
     pub(super) fn of(value: &Expr, compute: DataType) -> Option<(Semiring, &Vec<IndexVar>, &Expr)> {
         let Expr::Reduce { op: sum, vars, body } = value else { return None };
         let times = match (sum, &**body) {
@@ -95,7 +95,7 @@ impl Semiring {
         absent.zip(identity).is_some_and(|(absent, id)| absent.same_value(id))
     }
 
-    /// Whether a factor alone decides a product, as zero does, without the operands of some that list coordinates.
+    /// Whether a factor decides its product, as zero does, where the operands that `absent` picks have no entry.
     pub(in crate::legalise) fn vanishes(
         self,
         cx: &Context<'_>,
@@ -107,8 +107,8 @@ impl Semiring {
         matches!(left, Expr::Literal(c) if self.times.annihilated_left(c).is_some())
     }
 
-    /// Whether a sum of no terms, as a factor, makes a product one that counts as none, whatever the other factors
-    /// are. Zero times infinity does not.
+    /// Whether the identity of the sum decides its product, whatever the other factors are. Zero does not beside
+    /// infinity.
     pub(super) fn absorbs(self) -> bool {
         let is_logical = matches!(self.sum, ReduceOp::Or | ReduceOp::And);
         is_logical || self.compute.integers().is_some()

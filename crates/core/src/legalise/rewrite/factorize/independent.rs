@@ -11,7 +11,7 @@
 //! are split into loops that share what they can (see [`super`]); here are those that loops cannot split,
 //! of other factors than plain tensors too.
 
-use crate::legalise::rewrite::factorize::order_apart;
+use crate::legalise::rewrite::factorize::splits_rows;
 use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::{Context, Task};
 use crate::notation::Expr;
@@ -35,7 +35,7 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
         own.iter().all(is_own) && left.iter().any(|&k| !vars_of[k].is_empty())
     };
     let is_separable = groups.len() > 1 || groups.iter().any(is_number);
-    if !is_separable || cx.request.commands.given || order_apart(cx, task).is_some() {
+    if !is_separable || cx.request.commands.given || splits_rows(cx, task) {
         return None;
     }
     let is_whole = |e: &Expr| !semiring.vanishes(cx, e, &|_| true);

@@ -63,6 +63,8 @@ struct Split {
     /// The variables of what it leaves.
     kept: Vec<IndexVar>,
     factors: Vec<Factor>,
+    /// Whether the part may be an empty reduction, where the rest is left out.
+    is_partial: bool,
     /// The operand over whose entries each side has a loop for itself, instead of the last one that
     /// is shared.
     rows: Option<Access>,
@@ -72,7 +74,6 @@ struct Split {
 
 /// What building needs to know.
 struct Target {
-    tensor: TensorId,
     semiring: Semiring,
     /// What stands for parts, by their numbers.
     parts: Vec<(usize, Access)>,
@@ -106,34 +107,12 @@ impl Plan {
         order
     }
 
-    /// Whether the loops write the levels of these variables, which are not full, in order. Those inside of which
-    /// something may be skipped have ended rows before.
-    fn appends(&self, cx: &Context<'_>, semiring: Semiring, levels: &[IndexVar]) -> bool {
-        let split = match &self.loops {
-            Loops::Nest(_, vars) => return vars.starts_with(levels),
-            Loops::Split(split) => split,
-        };
-        match levels.strip_prefix(&split.shared[..]) {
-            Some([]) => true,
-            Some(inner) => !split.skips(cx, semiring) && split.rest.appends(cx, semiring, inner),
-            None => split.shared.starts_with(levels),
-        }
-    }
-
-    /// Whether something may be skipped.
-    fn skips(&self, cx: &Context<'_>, semiring: Semiring) -> bool {
+    /// Whether something may be left out.
+    fn may_leave_out(&self) -> bool {
         match &self.loops {
             Loops::Nest(..) => false,
-            Loops::Split(split) => split.skips(cx, semiring) || split.rest.skips(cx, semiring),
+            Loops::Split(split) => split.is_partial || split.rest.may_leave_out(),
         }
-    }
-}
-
-impl Split {
-    /// Whether the rest is skipped where the part sums nothing.
-    fn skips(&self, cx: &Context<'_>, semiring: Semiring) -> bool {
-        let is_full = |f: &Factor| matches!(f, Factor::Operand(a) if cx.is_full(a));
-        !semiring.absorbs() && !self.factors.iter().all(is_full)
     }
 }
 
@@ -142,15 +121,20 @@ pub(in crate::legalise) fn order_apart(cx: &Context<'_>, task: &Task) -> Option<
     Some(plan_apart(cx, task)?.order())
 }
 
+/// Whether the loops of a task are better split, of a result that lists no coordinates: those that do share less, and
+/// would compute a sum again for each entry.
+pub(in crate::legalise) fn splits_rows(cx: &Context<'_>, task: &Task) -> bool {
+    cx.program.listed_levels(task.result) == 0 && order_apart(cx, task).is_some()
+}
+
 /// The loops of a task, if they are better split.
 pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
     let plan = plan_apart(cx, task)?;
     let (semiring, ..) = Semiring::of(&task.value, task.compute)?;
-    let mut target = Target { tensor: task.result, semiring, parts: vec![], partial: vec![] };
+    let mut target = Target { semiring, parts: vec![], partial: vec![] };
     let lhs = Access::of(task.result, task.vars.clone());
     let cost = plan.cost;
     let body = built(cx, plan, &lhs, false, &mut target);
-    debug_assert_eq!(target.tensor, task.result, "the result is what is computed");
     Some(Distributed { cost, body, partial: target.partial })
 }
 
@@ -176,23 +160,26 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();
     let written = cx.storage_order(task);
     let (outer, begun) = (vec![], 0);
-    let product = Product { semiring, factors, written, outer, begun, trips: 1.0 };
+    let appended = written[..cx.program.listed_levels(task.result)].to_vec();
+    let product = Product { semiring, factors, written, appended, outer, begun, trips: 1.0 };
     let plan = plan(cx, &product, &mut 0, 0)?;
-    let appended = cx.program.listed_levels(task.result);
     let is_split = matches!(plan.loops, Loops::Split(_));
-    let appends = plan.appends(cx, semiring, &cx.storage_order(task)[..appended]);
-    // Elements that are skipped are as they were at first.
+    // Elements that are left out are as they were at first.
     let fill = cx.program.storage(task.result).fill.computed(task.compute);
     let identity = cx.program.identity(semiring.sum, task.compute);
     let starts = identity.is_some_and(|id| id.same_value(fill));
-    (is_split && appends && (starts || !plan.skips(cx, semiring))).then_some(plan)
+    (is_split && (starts || !plan.may_leave_out())).then_some(plan)
 }
 
 /// The cheapest loops of a product.
 fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) -> Option<Plan> {
     let open = product.loops(cx);
     let orders = topological(&open, &edges_of(cx, &product.factors, &open));
-    let nests = orders.into_iter().map(|order| (nest_cost(cx, product, &order), order));
+    // What is not split may be in another order, with what is listed in a temporary.
+    let is_rest = product.factors.iter().any(|f| matches!(f, Factor::Part(..)));
+    let appends = |order: &Vec<IndexVar>| !is_rest || order.starts_with(&product.appended);
+    let nests =
+        orders.into_iter().filter(appends).map(|order| (nest_cost(cx, product, &order), order));
     let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let mut best = Plan { cost, loops: Loops::Nest(product.clone(), order) };
     if depth == DEPTH {
@@ -328,21 +315,40 @@ fn split_at(
     if listed || !is_small || (outer.is_empty() && !kept.is_empty()) {
         return None;
     }
+    let may_be_empty = |f: &Factor| match f {
+        Factor::Operand(access) => !cx.is_full(access),
+        Factor::Part(.., is_partial) => *is_partial,
+    };
+    let is_partial = !product.semiring.absorbs() && part.iter().any(may_be_empty);
+    // What is left out ends no rows of listed levels.
+    let appended = match product.appended.strip_prefix(&shared[..]) {
+        Some(inner) if inner.is_empty() || !is_partial => inner.to_vec(),
+        None if shared.starts_with(&product.appended) => vec![],
+        _ => return None,
+    };
     *numbers += 1;
     let number = *numbers;
-    rest.push(Factor::Part(number, kept.clone()));
+    rest.push(Factor::Part(number, kept.clone(), is_partial));
     let begun = outer.len();
     let factors = part.clone();
     let semiring = product.semiring;
     let written = kept.clone();
-    let part = Product { semiring, factors: part, written, outer: outer.clone(), begun, trips };
+    let part = Product {
+        semiring,
+        factors: part,
+        written,
+        appended: vec![],
+        outer: outer.clone(),
+        begun,
+        trips,
+    };
     let part = plan(cx, &part, numbers, depth)?;
-    let rest = Product { factors: rest, outer, trips, ..product.clone() };
+    let rest = Product { factors: rest, appended, outer, trips, ..product.clone() };
     let rows = kept.is_empty().then(|| rows::operand(cx, &rest, &factors, &shared)).flatten();
     let rest = plan(cx, &rest, numbers, depth)?;
     let cleared: f64 = kept.iter().map(|v| cx.dimension_of(*v)).product();
     let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
-    let split = Split { shared, number, kept, factors, rows, part, rest };
+    let split = Split { shared, number, kept, factors, is_partial, rows, part, rest };
     Some(Plan { cost, loops: Loops::Split(Box::new(split)) })
 }
 
@@ -356,7 +362,7 @@ fn nest_cost(cx: &Context<'_>, product: &Product, order: &[IndexVar]) -> f64 {
     let Some(&inner) = order.last() else { return trips };
     let orders = product.factors.iter().map(|f| match f {
         Factor::Operand(a) => cx.level_vars(a),
-        Factor::Part(_, kept) => kept.clone(),
+        Factor::Part(_, kept, _) => kept.clone(),
     });
     let strided = |vars: &Vec<IndexVar>| vars.contains(&inner) && vars.last() != Some(&inner);
     let all: Vec<Vec<IndexVar>> = orders.chain([product.written.clone()]).collect();
@@ -414,7 +420,7 @@ fn left_by(
 fn value(factors: &[Factor], target: &Target) -> Expr {
     let operand = |factor: &Factor| match factor {
         Factor::Operand(access) => access.clone(),
-        Factor::Part(number, _) => {
+        Factor::Part(number, ..) => {
             let part = target.parts.iter().find(|(n, _)| n == number);
             part.expect("parts are built before what reads them").1.clone()
         }
@@ -451,13 +457,11 @@ fn built(
     let tensor = left_by(cx, &value, &kept, target.semiring);
     let left = Access::of(tensor, kept);
     target.parts.push((split.number, left.clone()));
-    let is_partial =
-        !target.semiring.absorbs() && cx.program.may_be_nothing(&value, &target.partial);
-    if is_partial {
+    if split.is_partial {
         target.partial.push(tensor);
     }
     let part = built(cx, split.part, &left, false, target);
-    let rest = built(cx, split.rest, lhs, partial || is_partial, target);
+    let rest = built(cx, split.rest, lhs, partial || split.is_partial, target);
     let own: Vec<IndexVar> = own.into_iter().collect();
     let [consumer, producer] = [rest, part].map(|side| Box::new(Stmt::forall(&own, side)));
     Stmt::forall(&shared, Stmt::Where { consumer, producer })

@@ -11,8 +11,8 @@ use tamis_ir::ids::IndexVar;
 #[derive(Clone, PartialEq)]
 pub(super) enum Factor {
     Operand(Access),
-    /// What the part of the split of this number leaves.
-    Part(usize, Vec<IndexVar>),
+    /// What the part of the split of this number leaves, and whether it may be an empty reduction.
+    Part(usize, Vec<IndexVar>, bool),
 }
 
 /// A product to sum inside of loops.
@@ -22,6 +22,8 @@ pub(super) struct Product {
     pub(super) factors: Vec<Factor>,
     /// The variables of what it is added to.
     pub(super) written: Vec<IndexVar>,
+    /// Of these, the first ones that are still to be written in order, by the loops around everything else.
+    pub(super) appended: Vec<IndexVar>,
     /// The variables of the loops around.
     pub(super) outer: Vec<IndexVar>,
     /// Of these, so many leading ones are outside of what it is added to.
@@ -34,7 +36,7 @@ impl Factor {
     pub(super) fn vars(&self) -> &[IndexVar] {
         match self {
             Factor::Operand(access) => &access.indices,
-            Factor::Part(_, kept) => kept,
+            Factor::Part(_, kept, _) => kept,
         }
     }
 }
