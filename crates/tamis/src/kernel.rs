@@ -158,6 +158,9 @@ impl fmt::Debug for Kernel {
 
 /// Computes the last result of a program. The kernel is compiled when operands stored like these
 /// come for the first time.
+///
+/// # Errors
+/// When the program cannot be compiled, or its computation fails: [`Diagnostic::code`] tells why.
 pub fn evaluate(text: &str, operands: &[(&str, &Tensor)]) -> Result<Tensor, Diagnostic> {
     let kernel = cache::kernel(text, operands, &Options::default())?;
     let mut results = kernel.run(operands)?;
@@ -270,6 +273,10 @@ impl Kernel {
     ///
     /// The operands must be stored as those that the kernel was compiled for; dimensions and
     /// contents may differ.
+    ///
+    /// # Errors
+    /// When an operand is missing, stored otherwise or of other dimensions than the rest, a result does not fit in
+    /// memory, or integers overflow.
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Results, Diagnostic> {
         let mut values = Values::new();
         let binding = self.bound(operands, &mut values)?;
@@ -292,6 +299,9 @@ impl Kernel {
     /// Finds out which entries the results have: each has the fill value.
     ///
     /// The operands are those of [`run`](Kernel::run); their values do not matter.
+    ///
+    /// # Errors
+    /// As of [`run`](Kernel::run).
     pub fn assemble(&self, operands: &[(&str, &Tensor)]) -> Result<Results, Diagnostic> {
         let mut values = Values::new();
         let binding = self.bound(operands, &mut values)?;

@@ -543,7 +543,7 @@ mod tests {
                 let [a] = b.scalars(["a"]);
                 b.assign(a, (0..30).fold(a, |sum, _| sum + sum));
             },
-            Code::Syntax,
+            Code::TooLarge,
         );
         refused(
             |b| {

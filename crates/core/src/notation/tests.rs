@@ -417,7 +417,7 @@ fn depth_is_bounded() {
         format!("a = min(b{})", ", b".repeat(100_000)),
         "a = b\n".repeat(2000),
     ] {
-        code(&text, "syntax");
+        code(&text, "too-large");
     }
     let chain = format!("a = b{}", " + b".repeat(150));
     check(&chain, &chain);

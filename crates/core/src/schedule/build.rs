@@ -32,25 +32,25 @@ impl Schedule {
         self.push(&Command::Reorder { vars: vars.iter().map(|&v| v.to_owned()).collect() })
     }
 
-    /// Appends `split(..)`.
+    /// Appends `split(..)`: the loop as an outer and an inner one, the inner of so many iterations.
     pub fn split(
         &mut self,
         var: &str,
-        (outer, inner): (&str, &str),
+        loops: (&str, &str),
         size: u64,
     ) -> Result<&mut Schedule, Diagnostic> {
-        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        let (outer, inner) = (loops.0.to_owned(), loops.1.to_owned());
         self.push(&Command::Split { var: var.to_owned(), outer, inner, size })
     }
 
-    /// Appends `divide(..)`.
+    /// Appends `divide(..)`: the loop as an outer and an inner one, the outer of so many iterations.
     pub fn divide(
         &mut self,
         var: &str,
-        (outer, inner): (&str, &str),
+        loops: (&str, &str),
         parts: u64,
     ) -> Result<&mut Schedule, Diagnostic> {
-        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        let (outer, inner) = (loops.0.to_owned(), loops.1.to_owned());
         self.push(&Command::Divide { var: var.to_owned(), outer, inner, parts })
     }
 
@@ -58,10 +58,10 @@ impl Schedule {
     pub fn distribute(
         &mut self,
         var: &str,
-        (outer, inner): (&str, &str),
+        loops: (&str, &str),
         axis: &str,
     ) -> Result<&mut Schedule, Diagnostic> {
-        let [var, outer, inner, axis] = [var, outer, inner, axis].map(str::to_owned);
+        let [var, outer, inner, axis] = [var, loops.0, loops.1, axis].map(str::to_owned);
         self.push(&Command::Distribute { var, outer, inner, axis })
     }
 
@@ -71,13 +71,9 @@ impl Schedule {
         self.push(&Command::Communicate { tensor, outer })
     }
 
-    /// Appends `fuse(..)`.
-    pub fn fuse(
-        &mut self,
-        (outer, inner): (&str, &str),
-        fused: &str,
-    ) -> Result<&mut Schedule, Diagnostic> {
-        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+    /// Appends `fuse(..)`: an outer loop and the inner one directly within as one.
+    pub fn fuse(&mut self, loops: (&str, &str), fused: &str) -> Result<&mut Schedule, Diagnostic> {
+        let (outer, inner) = (loops.0.to_owned(), loops.1.to_owned());
         self.push(&Command::Fuse { outer, inner, fused: fused.to_owned() })
     }
 
