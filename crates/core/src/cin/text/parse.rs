@@ -224,8 +224,8 @@ impl CinParser {
                 let access = self.access(line)?;
                 line.expect(",")?;
                 let level = line.integer()? as usize;
+                let unique = !line.eat("repeated");
                 let within = line.eat(",").then(|| self.var(line)).transpose()?;
-                let unique = !self.program.storage(access.tensor).format.repeats(level + 1);
                 Relation::Position { of, above, within, access, level, unique }
             }
             "same" => {

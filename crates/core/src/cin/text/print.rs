@@ -147,10 +147,12 @@ impl<'p> Printer<'p> {
             }
             Relation::Place { of, part } => format!("place({}, {})", name(of), name(part)),
             Relation::Fused { outer, inner } => format!("fused({}, {})", name(outer), name(inner)),
-            Relation::Position { of, above, within, access, level, .. } => {
+            Relation::Position { of, above, within, access, level, unique } => {
                 let [of, above] = [of, above].map(|vars| self.names(vars));
                 let within = within.iter().map(|v| format!(", {}", name(v))).collect::<String>();
-                format!("position([{of}], [{above}], {}, {level}{within})", self.access(access))
+                let repeated = if *unique { "" } else { " repeated" };
+                let access = self.access(access);
+                format!("position([{of}], [{above}], {access}, {level}{repeated}{within})")
             }
             Relation::Same { of, bound } => {
                 let bound = match bound {
