@@ -11,6 +11,7 @@ use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose::{is_dense, transposed_result};
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
+use crate::legalise::rewrite::plain_factors::is_long;
 use crate::legalise::statistics::{DIMENSION, FAN_OUT};
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
@@ -25,6 +26,8 @@ const DIAGONALS: f64 = 8.0;
 const SEARCH: f64 = 6.0;
 /// A look into a hash map.
 const HASH: f64 = 22.0;
+/// A function or a quotient.
+const FUNCTION: f64 = 5.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
 /// Adding an entry to its row, of which the entries were counted, and sorting that.
@@ -105,7 +108,12 @@ impl Estimate<'_> {
         }
         estimate.inner_reductions(body);
         estimate.leaf(vars, universal);
-        estimate.cost + estimate.revisits(vars) + estimate.rereads(vars) + estimate.conversions()
+        let functions = estimate.functions(vars, universal, body);
+        estimate.cost
+            + functions
+            + estimate.revisits(vars)
+            + estimate.rereads(vars)
+            + estimate.conversions()
     }
 
     /// One loop; says whether it visits every coordinate.
@@ -272,6 +280,18 @@ impl Estimate<'_> {
         let is_dense = self.reached.iter().all(of_inner);
         if universal && strides == 0.0 && !self.is_block_offset(inner) && is_dense {
             self.cost -= self.trips * (1.0 - CONTIGUOUS);
+        }
+    }
+
+    /// What it costs to compute functions: those that the innermost loop does not change once before it.
+    fn functions(&self, vars: &[IndexVar], universal: bool, e: &Expr) -> f64 {
+        let within: f64 =
+            e.children().into_iter().map(|child| self.functions(vars, universal, child)).sum();
+        let is_fixed = |inner: &&IndexVar| universal && !e.free_vars().contains(inner);
+        match (is_long(e), vars.last().filter(is_fixed)) {
+            (false, _) => within,
+            (true, None) => within + FUNCTION * self.trips,
+            (true, Some(&inner)) => within + FUNCTION * self.trips / self.dimension(inner).max(1.0),
         }
     }
 
