@@ -139,7 +139,7 @@ impl<'p> Partitioner<'p> {
         let body = match (self.planner.kernel.cut.chunked, self.body) {
             (false, _) => return Err(NotCut::NotAsked),
             (true, None) => return Err(NotCut::NoLoop),
-            (true, Some(body)) => body,
+            (true, Some(body)) => beside_numbers(body),
         };
         let inner = self.asked_inside(body);
         let own = inner.or_else(|| self.cuttable(body)).ok_or_else(|| match body.loops()[..] {
@@ -371,6 +371,16 @@ impl<'p> Partitioner<'p> {
     fn level(self, driver: &Driver) -> LevelSpec {
         let format = &self.planner.program.storage(driver.access.tensor).format;
         format.levels()[driver.level]
+    }
+}
+
+/// What reads registers that no loop computes: each part computes them for itself.
+fn beside_numbers(s: &Stmt) -> &Stmt {
+    match s {
+        Stmt::Where { consumer, producer } if producer.loops().is_empty() => {
+            beside_numbers(consumer)
+        }
+        s => s,
     }
 }
 

@@ -4,7 +4,7 @@ use super::comparison::{Cliff, Pair, Taken};
 use super::transformation::Transformation;
 use crate::case::{Case, Operand};
 use tamis_core::format;
-use tamis_core::notation::{self, Expr};
+use tamis_core::notation::{self, Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::ids::IndexVar;
 
@@ -109,9 +109,7 @@ pub const REASONS: &[Reason] = &[
         why: "a sum of differences stays one sum, since the sums of both sides may be large where the \
               differences are small",
         entries: |pair| match pair.transformation {
-            Transformation::AddNegative
-            | Transformation::SplitReduction
-            | Transformation::Double
+            Transformation::AddNegative | Transformation::SplitReduction
                 if subtracts(&pair.case) =>
             {
                 elements(&pair.case)
@@ -120,11 +118,11 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "a factor without a variable of a sum stays in it where the result, or a temporary for a part \
-              of it, lists coordinates",
+        why: "a factor that is a number, and that may be an empty reduction, stays in the sum where the result, or a \
+              temporary for a part of it, lists coordinates",
         entries: |pair| match pair.transformation {
             Transformation::Reformat | Transformation::SplitStatement | Transformation::Double
-                if has_factor(&pair.case) && (!is_plain(&pair.case) || !is_plain(&pair.other)) =>
+                if [&pair.case, &pair.other].into_iter().any(has_listed_number) =>
             {
                 elements(&pair.case)
             }
@@ -249,39 +247,40 @@ fn positions(operand: &Operand) -> f64 {
     })
 }
 
-/// Whether a product is summed of which some factors share no variable of the sum with the others.
-fn has_factor(case: &Case) -> bool {
-    fn factors(e: &Expr, vars: &[IndexVar], found: &mut Vec<Vec<IndexVar>>) {
-        match e {
-            Expr::Binary(BinaryOp::Mul, a, b) => {
-                factors(a, vars, found);
-                factors(b, vars, found);
+/// Whether a product is summed of which some factors, one of them of listed coordinates, have variables that neither
+/// other factors nor the result have.
+fn has_listed_number(case: &Case) -> bool {
+    let Ok(program) = notation::parse(&case.text) else { return false };
+    let is_listed = |a: &&Access| lists(case, &program.tensors[a.tensor].name);
+    any(case, &|e| {
+        let Expr::Reduce { op: ReduceOp::Add, vars, body } = e else { return false };
+        let mut factors = vec![];
+        flatten(body, &mut factors);
+        let is_number = |first: &&Expr| {
+            let mut own = first.free_vars();
+            let is_met = |f: &Expr, own: &[IndexVar]| f.free_vars().iter().any(|v| own.contains(v));
+            for _ in 0..factors.len() {
+                let met = factors.iter().filter(|f| is_met(f, &own));
+                own = met.flat_map(|f| f.free_vars()).collect();
             }
-            e => {
-                let free = e.free_vars();
-                found.push(vars.iter().copied().filter(|v| free.contains(v)).collect());
-            }
-        }
-    }
-    fn lacks(e: &Expr, vars: &[IndexVar]) -> bool {
-        let mut found = vec![];
-        factors(e, vars, &mut found);
-        // The first factor with a variable, and all that are connected with it.
-        let mut met = found.iter().find(|own| !own.is_empty()).cloned().unwrap_or_default();
-        for _ in 0..found.len() {
-            let meets = |own: &&Vec<IndexVar>| own.iter().any(|v| met.contains(v));
-            met.extend(found.iter().filter(meets).flatten().copied().collect::<Vec<_>>());
-            met.sort();
-            met.dedup();
-        }
-        found.iter().any(|own| !own.iter().any(|v| met.contains(v)))
-    }
-    any(case, &|e| match e {
-        Expr::Reduce { op: ReduceOp::Add, vars, body } => {
-            matches!(**body, Expr::Binary(BinaryOp::Mul, ..)) && lacks(body, vars)
-        }
-        _ => false,
+            let is_own = |f: &&&Expr| is_met(f, &own);
+            own.iter().all(|v| vars.contains(v))
+                && factors.iter().filter(is_own).count() < factors.len()
+        };
+        let listed = |f: &&&Expr| f.accesses().iter().any(is_listed);
+        factors.iter().filter(listed).any(is_number)
     })
+}
+
+/// The factors of a product.
+fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Expr>) {
+    match e {
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            flatten(a, into);
+            flatten(b, into);
+        }
+        factor => into.push(factor),
+    }
 }
 
 /// Whether an expression of a case is of a kind.
@@ -294,14 +293,6 @@ fn any(case: &Case, is: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
-/// Whether all operands have dense or compressed levels of modes.
-fn is_plain(case: &Case) -> bool {
-    let is_basic = |o: &Operand| {
-        format::parse(&o.format, Some(o.dims.len())).is_ok_and(|spec| spec.format.is_basic())
-    };
-    case.operands.iter().all(is_basic)
-}
-
 /// How many levels of an operand list coordinates.
 fn listed_levels(operand: &Operand) -> usize {
     let spec = format::parse(&operand.format, Some(operand.dims.len()));
@@ -312,12 +303,14 @@ fn listed_levels(operand: &Operand) -> usize {
 /// How many uses of operands there are that list coordinates.
 fn listing(case: &Case) -> usize {
     let Ok(program) = notation::parse(&case.text) else { return 0 };
-    let lists = |name: &str| {
-        case.operands.iter().filter(|o| o.name == name).any(|o| {
-            let spec = format::parse(&o.format, Some(o.dims.len()));
-            spec.is_ok_and(|spec| !spec.format.is_full())
-        })
-    };
     let accesses = program.statements.iter().flat_map(|s| s.value.accesses());
-    accesses.filter(|a| lists(&program.tensors[a.tensor].name)).count()
+    accesses.filter(|a| lists(case, &program.tensors[a.tensor].name)).count()
+}
+
+/// Whether an operand of this name lists coordinates.
+fn lists(case: &Case, name: &str) -> bool {
+    case.operands.iter().filter(|o| o.name == name).any(|o| {
+        let spec = format::parse(&o.format, Some(o.dims.len()));
+        spec.is_ok_and(|spec| !spec.format.is_full())
+    })
 }

@@ -286,6 +286,8 @@ fn over(
     let trips = cx.trips_over(&inner);
     let pays = || match before[..] {
         [] => false,
+        // A number is computed once, and what reads it is cut for threads.
+        _ if kept.is_empty() && !cx.request.commands.given => true,
         [only] if !long => pays_once(cx, semiring, (only, &after), &kept),
         _ => listed || long || pays_dense(cx, semiring, (&before, &after), (&within, &kept)),
     };
@@ -333,8 +335,6 @@ fn pays_once(
     let Some(own) = entries(factor) else { return false };
     let mut sparse = after.iter().filter(|a| semiring.lists(cx, a)).peekable();
     let needed = match sparse.peek() {
-        // A sum that is one number needs no tensor: see [`crate::legalise::rewrite::factorize`].
-        None if kept.is_empty() => None,
         None => Some(cx.trips_over(&[kept, &without(&variables(after), kept)].concat())),
         Some(_) => sparse
             .filter_map(|a| Some((entries(a)?, a)))

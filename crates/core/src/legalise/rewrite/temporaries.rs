@@ -97,7 +97,8 @@ impl Legaliser<'_> {
         Task { value, ..task }
     }
 
-    /// Replaces each reduction that does not fit into loops over `outer` by a temporary.
+    /// Replaces each reduction that does not fit into loops over `outer` by a temporary, and each that is a number beside
+    /// loops: both are cut for threads, of which a kernel that begins with a number is not.
     fn hoist_reductions(&mut self, e: Expr, outer: &[IndexVar], compute: DataType) -> Expr {
         let Expr::Reduce { op, vars, body } = e else {
             return e.map_children(&mut |child| self.hoist_reductions(child, outer, compute));
@@ -106,7 +107,10 @@ impl Legaliser<'_> {
         let reduction = Expr::Reduce { op, vars, body };
         let free = reduction.free_vars();
         let used: Vec<IndexVar> = outer.iter().copied().filter(|v| free.contains(v)).collect();
-        let prefix = outer.starts_with(&used);
+        let counts = reduction.accesses().is_empty();
+        let is_inside = !outer.is_empty() && !counts && !self.request.commands.given;
+        let is_number = used.is_empty() && is_inside;
+        let prefix = outer.starts_with(&used) && !is_number;
         if (prefix || used.len() == outer.len()) && fits_within(self, &reduction, &used) {
             let Expr::Reduce { op, vars, body } = reduction else { return reduction };
             let body = self.hoist_reductions(*body, &inner, compute);
