@@ -154,28 +154,34 @@ impl Legaliser<'_> {
         let is_apart = factors.len() > 1 || splits;
         let body = semiring.product(factors);
         // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
-        let row = kept.first().filter(|v| is_apart && task.vars.contains(v));
+        let row = outermost.filter(|v| is_apart && kept.contains(v));
         let is_row = |v: &IndexVar| {
-            Some(v) == row || self.program.derived.ancestors(*v).iter().any(|of| Some(of) == row)
+            Some(*v) == row || self.program.derived.ancestors(*v).iter().any(|of| Some(*of) == row)
         };
         let begins =
             |a: &&Access| self.is_full(a) || self.level_vars(a).first().is_some_and(is_row);
         let is_shared = row.is_some() && body.accesses().iter().all(begins);
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
-        let before = self.program.clone();
         let is_known = is_whole || semiring.absorbs();
-        let masked = match is_known || is_shared || self.request.commands.given {
-            true => None,
-            false => masked(self, &sum, &kept, task.compute),
-        };
-        let temporary = self.temporary("t", masked, kept, sum, task.compute);
-        let Expr::Access(Access { tensor, .. }) = temporary else { return None };
-        let own = self.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
-        if is_known || own.is_some_and(|kernel| lists_sums(self, kernel, semiring.sum)) {
-            return Some(temporary);
-        }
-        self.restore(before);
-        None
+        // The modes are turned until the levels of the temporary tell empty reductions.
+        let turns = if is_known || is_shared { 1 } else { kept.len().max(1) };
+        (0..turns).find_map(|first| {
+            let before = self.program.clone();
+            let mut kept = kept.clone();
+            kept.rotate_left(first);
+            let masked = match is_known || is_shared || self.request.commands.given {
+                true => None,
+                false => masked(self, &sum, &kept, task.compute),
+            };
+            let temporary = self.temporary("t", masked, kept, sum.clone(), task.compute);
+            let Expr::Access(Access { tensor, .. }) = temporary else { return None };
+            let own = self.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
+            if is_known || own.is_some_and(|kernel| lists_sums(self, kernel, semiring.sum)) {
+                return Some(temporary);
+            }
+            self.restore(before);
+            None
+        })
     }
 }
 
