@@ -59,7 +59,7 @@ use crate::format::Format;
 use crate::legalise::cost::CONTIGUOUS;
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::rewrite::factorize::independent::separated;
-use crate::legalise::rewrite::factorize::{MAX_SUMS, independent, splits_rows};
+use crate::legalise::rewrite::factorize::{MAX_SUMS, independent, order_apart, splits_rows};
 use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
@@ -147,11 +147,15 @@ impl Legaliser<'_> {
     ) -> Option<Expr> {
         let Contraction { summed, kept, is_whole, is_inside, .. } = contraction;
         let outermost = self.storage_order(task).first().copied();
-        let splits = factors.len() == 1 && splits_rows(self, task);
-        if is_inside && splits && outermost.is_some_and(|v| kept.contains(&v)) {
+        let is_product = factors.len() > 1;
+        let splits = match is_product {
+            true => is_inside && order_apart(self, task).is_some(),
+            false => splits_rows(self, task),
+        };
+        if is_inside && splits && (is_product || outermost.is_some_and(|v| kept.contains(&v))) {
             return None;
         }
-        let is_apart = factors.len() > 1 || splits;
+        let is_apart = is_product || splits;
         let body = semiring.product(factors);
         // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
         let row = outermost.filter(|v| is_apart && kept.contains(v));
@@ -301,7 +305,8 @@ fn over(
     let is_whole = before.iter().all(|a| !semiring.lists(cx, a));
     let listing = before.iter().filter(|a| semiring.lists(cx, a)).count();
     let summed = within;
-    let is_inside = before.len() == 1 && !long && after.iter().all(|a| !semiring.lists(cx, a));
+    let is_dense = after.iter().all(|a| !semiring.lists(cx, a));
+    let is_inside = !long && is_dense && (before.len() == 1 || is_whole);
     let factors = chosen;
     worth.then_some(Contraction { factors, summed, kept, trips, listing, is_whole, is_inside })
 }
@@ -313,18 +318,23 @@ fn pays_dense(
     (before, after): (&[&Access], &[&Access]),
     (summed, kept): (&[IndexVar], &[IndexVar]),
 ) -> bool {
-    let sparse = after.iter().find(|a| semiring.lists(cx, a));
-    let known = sparse.and_then(|a| Some((a, cx.known_entries(a)? as f64)));
-    let Some((sparse, entries)) = known.filter(|_| before.iter().all(|a| !semiring.lists(cx, a)))
-    else {
+    if cx.request.commands.given || before.iter().any(|a| semiring.lists(cx, a)) {
         return false;
+    }
+    let Some(sparse) = after.iter().find(|a| semiring.lists(cx, a)) else {
+        let trips = |vars: &[IndexVar], after: &[&Access]| {
+            cx.trips_over(&[vars, &without(&variables(after), vars)].concat())
+        };
+        let inner = variables(before);
+        return trips(&inner, &[]) + trips(kept, after) < WORTH * trips(&inner, after);
     };
+    let Some(entries) = cx.known_entries(sparse).map(|n| n as f64) else { return false };
     let apart = |vars: &[IndexVar]| cx.trips_over(&without(vars, &sparse.indices));
     let inner = variables(before);
     let first = CONTIGUOUS * cx.trips_over(&inner) + entries * apart(kept);
     let left = [without(&sparse.indices, &inner), without(&inner, &sparse.indices)].concat();
     let last = entries * apart(summed) + CONTIGUOUS * cx.trips_over(&left);
-    !cx.request.commands.given && first < WORTH * last
+    first < WORTH * last
 }
 
 /// Whether the sums of one factor are better computed once than wherever the others need them.

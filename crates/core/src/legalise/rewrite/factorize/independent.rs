@@ -31,7 +31,6 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
     let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
     let is_whole = |e: &Expr| !semiring.vanishes(cx, e, &|_| true);
     groups.retain(|group| {
-        // A variable that no factor has counts terms of what is left.
         let mut own = (0..factors.len()).filter(|&k| over(group, k)).peekable();
         own.peek().is_some() && (semiring.absorbs() || own.all(|k| is_whole(factors[k])))
     });
@@ -42,7 +41,11 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
         semiring.summed(group.clone(), own.collect())
     });
     let staying = vars.iter().copied().filter(|v| !groups.iter().any(|g| g.contains(v)));
-    Some(semiring.summed(staying.collect(), left.into_iter().chain(sums).collect()))
+    let is_used = |v: &IndexVar| vars_of.iter().any(|own| own.contains(v));
+    let (staying, counting): (Vec<IndexVar>, Vec<IndexVar>) = staying.partition(is_used);
+    let sum = semiring.summed(staying, left.into_iter().chain(sums).collect());
+    // A variable that no factor has counts equal sums.
+    Some(semiring.summed(counting, vec![sum]))
 }
 
 /// The summed variables in groups: two are in one group if a factor has both, or if others connect them.
