@@ -5,11 +5,11 @@ use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::interpret::Buffer;
-use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, lt, store, when};
+use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, lt, mul, store, when};
 use tamis_ir::ir::{Expr, Status, Stmt, Type};
 
 pub fn cases() -> Vec<Case> {
-    vec![
+    let mut cases = vec![
         sort(DataType::I32),
         sort(DataType::I64),
         sort(DataType::Bool),
@@ -29,7 +29,60 @@ pub fn cases() -> Vec<Case> {
         failure(),
         unused(),
         scalars(),
-    ]
+    ];
+    let elems = [DataType::F32, DataType::F64, DataType::I32, DataType::I64];
+    for (elem, group) in elems.into_iter().flat_map(|elem| (1..=4).map(move |n| (elem, n))) {
+        cases.push(groups_of_either(elem, group));
+    }
+    cases
+}
+
+/// Groups of neighbours from one array or the other, as the variable of a loop or an array says: compilers make masked
+/// loads of these, and version 12 of GCC takes the mask of single elements for that of groups.
+fn groups_of_either(elem: DataType, group: i64) -> Case {
+    let mut case = Case::new(&format!("compute_groups_{elem}_{group}"));
+    let (n, i) = (40, case.index("i"));
+    let size = case.scalar("size", Scalar::I64(n));
+    let flags = case.input("flags", Buffer::I64((0..n).map(|k| k * 7 % 3).collect()));
+    let values = |first: i64| {
+        let all = first..first + n * group;
+        match elem {
+            DataType::F32 => Buffer::F32(all.map(|x| x as f32).collect()),
+            DataType::F64 => Buffer::F64(all.map(|x| x as f64).collect()),
+            DataType::I32 => Buffer::I32(all.map(|x| x as i32).collect()),
+            _ => Buffer::I64(all.collect()),
+        }
+    };
+    let [a, b] = [("a", 1000), ("b", 1)].map(|(name, first)| case.input(name, values(first)));
+    let i_is = |op, x| binary(op, Expr::Var(i), int(x));
+    let select = |x, y| Expr::Select(Box::new(lt(Expr::Var(i), int(8))), Box::new(x), Box::new(y));
+    let moved = select(Expr::Var(i), add(Expr::Var(i), int(-4)));
+    let conditions = [
+        i_is(BinaryOp::Le, 3),
+        i_is(BinaryOp::Ge, 5),
+        binary(BinaryOp::Le, Expr::Var(i), select(int(3), int(9))),
+        binary(BinaryOp::Or, i_is(BinaryOp::Le, 3), i_is(BinaryOp::Eq, 9)),
+        binary(BinaryOp::Ne, load(flags, Expr::Var(i)), int(0)),
+    ];
+    let sources = [Expr::Var(i), moved];
+    let both = conditions.iter().flat_map(|cond| sources.iter().map(move |from| (cond, from)));
+    for (k, (cond, from)) in both.enumerate() {
+        let out = case.output(&format!("out_{k}"), elem, (n * group) as usize);
+        let at = |index: &Expr, lane| add(mul(index.clone(), int(group)), int(lane));
+        let ty = Type::scalar(elem.register());
+        let chosen: Vec<Var> =
+            (0..group).map(|lane| case.var(&format!("c_{k}_{lane}"), ty)).collect();
+        let taken = |array: Array, index: &Expr| -> Vec<Stmt> {
+            let each = (0..group).zip(&chosen);
+            each.map(|(lane, &var)| assign(var, load(array, at(index, lane)))).collect()
+        };
+        let (then, otherwise) = (taken(b, from), taken(a, &Expr::Var(i)));
+        let mut body = vec![Stmt::If { cond: cond.clone(), then, otherwise }];
+        let stores = (0..group).zip(&chosen);
+        body.extend(stores.map(|(lane, &c)| store(out, at(&Expr::Var(i), lane), Expr::Var(c))));
+        case.push(for_loop(i, int(0), Expr::Var(size), body));
+    }
+    case
 }
 
 /// Lines of non-temporal stores, where those of memory begin and elsewhere.

@@ -23,7 +23,8 @@ pub(in crate::backend) fn before(body: &str, device: Option<Words>) -> String {
          fast-math; link with -lm. */\n#ifdef __FAST_MATH__\n#error \"compile this without -ffast-math: NaN and infinities \
          are numbers like others\"\n#endif\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n\
          #if defined(__GNUC__) && !defined(__clang__) /* it would contract products of complex numbers all the same */\n\
-         #pragma GCC optimize(\"no-tree-slp-vectorize\")\n#endif\n",
+         #pragma GCC optimize(\"no-tree-slp-vectorize\")\n\
+         #pragma GCC optimize(\"no-tree-loop-if-convert\") /* masked loads of groups are wrong in version 12 */\n#endif\n",
     );
     if prelude.declarations.contains("vector_size") {
         out.push_str(
