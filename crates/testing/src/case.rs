@@ -1,12 +1,13 @@
 //! One test case: a program, its operands, and the formats of its results; printable as a
 //! filetest.
 
+use crate::filetest::BEFORE;
 use crate::number::Number;
 use std::collections::BTreeMap;
 use std::fmt;
 use tamis::{
     Backend, Coordinates, Diagnostic, Duplicates, Kernel, Options, Parts, Strictness, Tensor,
-    Values, format,
+    Values, format, notation,
 };
 
 /// A program with everything it needs to run.
@@ -140,9 +141,17 @@ impl fmt::Display for Case {
             writeln!(f, "strict: ieee")?;
         }
         writeln!(f, "---- run")?;
+        let program = notation::parse(&self.text).ok();
+        let is_result = |name: &str| {
+            let results =
+                program.iter().flat_map(|p| p.results().into_iter().map(|id| &p.tensors[id]));
+            results.into_iter().any(|tensor| tensor.name == name)
+        };
         for operand in &self.operands {
             let dims: Vec<String> = operand.dims.iter().map(u64::to_string).collect();
-            write!(f, "{} {} =", operand.name, dims.join("x"))?;
+            let before =
+                if is_result(&operand.name) { format!(" {BEFORE}") } else { String::new() };
+            write!(f, "{} {}{before} =", operand.name, dims.join("x"))?;
             for (place, value) in &operand.entries {
                 let place: Vec<String> = place.iter().map(u64::to_string).collect();
                 write!(f, " ({}):{value}", place.join(","))?;

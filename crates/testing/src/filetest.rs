@@ -15,6 +15,7 @@
 //! ---- run                               entries of operands, then of results
 //! A 2x2 = (0,1):2
 //! x 2 = (0):1 (1):3
+//! z 2 before = (1):1                     of a result that is added to, or written in part
 //! y 2 = (0):6
 //! ---- error                             instead: the diagnostic
 //! ```
@@ -33,6 +34,9 @@ use tamis::explain::{Explanation, Stage};
 use tamis::notation::Program;
 use tamis::processor::{self, Level};
 use tamis::{Backend, Diagnostic, Kernel, KernelKind, Strictness, Tensor};
+
+/// What tells the value that a result has before a run from the one that is expected of it.
+pub(crate) const BEFORE: &str = "before";
 
 /// A filetest as it is written.
 struct Filetest {
@@ -114,9 +118,10 @@ pub fn cases(text: &str) -> Result<Vec<Case>, String> {
     let mut cases = vec![];
     for (_, section) in test.sections.iter().filter(|(name, _)| name == "run") {
         let lines = section.lines().filter(|l| !l.trim().is_empty());
-        let operands: Vec<Operand> = lines.map(entries).collect::<Result<_, _>>()?;
+        let values: Vec<(Operand, bool)> = lines.map(entries).collect::<Result<_, _>>()?;
+        let is_given = |(o, before): &(Operand, bool)| *before || !results.contains(&o.name);
         let operands: Vec<Operand> =
-            operands.into_iter().filter(|o| !results.contains(&o.name)).collect();
+            values.into_iter().filter(is_given).map(|(operand, _)| operand).collect();
         cases.extend((0..test.alternatives()).map(|k| test.case(&operands, k)));
     }
     Ok(cases)
@@ -257,8 +262,8 @@ impl Filetest {
         let mut out = String::new();
         let mut operands = vec![];
         for line in expected.lines().filter(|l| !l.trim().is_empty()) {
-            let operand = entries(line)?;
-            if !results.contains(&operand.name) {
+            let (operand, before) = entries(line)?;
+            if before || !results.contains(&operand.name) {
                 operands.push(operand);
                 let _ = writeln!(out, "{line}");
             }
@@ -290,7 +295,7 @@ impl Filetest {
         let mut out = String::new();
         let mut operands = vec![];
         for line in expected.lines() {
-            if let Ok(operand) = entries(line) {
+            if let Ok((operand, _)) = entries(line) {
                 operands.push(operand);
                 let _ = writeln!(out, "{line}");
             }
@@ -350,13 +355,14 @@ fn reference_of(case: &Case, program: &Program) -> Result<BTreeMap<String, Dense
     reference::evaluate(program, &dense, &sizes)
 }
 
-/// Reads `A 2x2 = (0,1):2 (1,1):3`.
-fn entries(line: &str) -> Result<Operand, String> {
-    let wrong = || format!("expected NAME DIMS = (COORDINATE):VALUE .., not {line}");
+/// Reads `A 2x2 = (0,1):2 (1,1):3`, and whether it is what a result has before: `A 2x2 before = (0,1):2`.
+fn entries(line: &str) -> Result<(Operand, bool), String> {
+    let wrong = || format!("expected NAME DIMS [before] = (COORDINATE):VALUE .., not {line}");
     let (head, list) = line.split_once('=').ok_or_else(wrong)?;
     let mut head = head.split_whitespace();
+    let before = head.clone().last() == Some(BEFORE);
     let name = head.next().filter(|n| is_name(n)).ok_or_else(wrong)?.to_owned();
-    let dims: Vec<u64> = match head.next() {
+    let dims: Vec<u64> = match head.next().filter(|text| *text != BEFORE) {
         Some(dims) => {
             dims.split('x').map(|d| d.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?
         }
@@ -373,7 +379,7 @@ fn entries(line: &str) -> Result<Operand, String> {
             .collect::<Result<_, _>>()?;
         entries.push((place, value.parse().map_err(|_| wrong())?));
     }
-    Ok(Operand { name, format: "dense".to_owned(), dims, entries })
+    Ok((Operand { name, format: "dense".to_owned(), dims, entries }, before))
 }
 
 /// Writes the elements that are not 0.
