@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tamis::{Code, Diagnostic, Kind, Setting};
-use tamis_io::{FileError, FileErrorCode};
+use tamis_io::{FileError, FileErrorCode, FileFormat};
 
 /// A diagnostic of the compiler, or one of a file.
 #[derive(Debug)]
@@ -39,6 +39,26 @@ impl Failure {
         match self {
             Failure::Diagnostic(d) => d.code == Code::OutOfMemory,
             Failure::File(e) => e.code == FileErrorCode::TooLarge,
+        }
+    }
+
+    /// What is told of dimensions that differ, where a file does not have to say its own.
+    pub fn with_files(self, inputs: &[String]) -> Failure {
+        let is_guessed = |text: &&String| {
+            let file = text.split_once('=').map_or(text.as_str(), |(_, file)| file);
+            FileFormat::of(Path::new(file.trim())) == Some(FileFormat::Frostt)
+        };
+        match (self, inputs.iter().find(is_guessed)) {
+            (Failure::Diagnostic(d), Some(input)) if d.code == Code::DimensionMismatch => {
+                let name = input.split_once('=').map_or("A", |(name, _)| name.trim());
+                let told = d.help.clone().unwrap_or_default();
+                let help = format!(
+                    "{told}; the dimensions of {name} are its largest coordinates if its file does not say them: \
+                     give them by -d {name}=..x.., or in its first line, as in # dims: 3 4 5"
+                );
+                Failure::Diagnostic(d.help(help))
+            }
+            (failure, _) => failure,
         }
     }
 

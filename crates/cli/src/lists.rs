@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use tamis::notation::Program;
 use tamis::{Coordinates, DataType, FormatSpec, IndexWidth, Scalar, Storage, Values};
-use tamis_io::{File, FileError, FileFormat, Header, ReadOptions};
+use tamis_io::{File, FileError, FileFormat, Header, Layout, ReadOptions};
 
 /// The operands of `-i` by name.
 pub fn files(
@@ -276,7 +276,10 @@ fn read(
     };
     let list = match header.format {
         FileFormat::Frostt => List::of_text(list),
-        _ => List { datatype: list.datatype(), list, shape: Shape::Sparse, fill: None },
+        _ => {
+            let shape = if header.layout == Layout::Array { Shape::Dense } else { Shape::Sparse };
+            List { datatype: list.datatype(), list, shape, fill: None }
+        }
     };
     Ok(List { fill: header.fill, ..list })
 }

@@ -121,8 +121,12 @@ fn refused(error: &clap::Error) -> ExitCode {
 /// Does what the command line asks for; what it prints goes to `out`.
 fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => ranks::run(&args, out),
-        Command::Explain(args) => explain::explain(&args, out),
+        Command::Run(args) => {
+            ranks::run(&args, out).map_err(|told| told.with_files(&args.tensors.inputs))
+        }
+        Command::Explain(args) => {
+            explain::explain(&args, out).map_err(|told| told.with_files(&args.tensors.inputs))
+        }
         Command::Build(args) => build::build(&args, out),
         Command::Convert(args) => convert::convert(&args, out),
         Command::Info(args) => info::info(&args, out),

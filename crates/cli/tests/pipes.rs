@@ -234,7 +234,33 @@ fn conversions_keep_symmetries_and_patterns() {
 #[test]
 fn hdf5_is_left_to_python() {
     check(&["info", "x.bsp.h5"], 2, "HDF5 is read and written by Python alone");
-    check(&["info", "x.npy"], 2, "scipy.sparse.coo_array(x)) makes one of an array x");
+}
+
+#[test]
+fn arrays_of_numpy_are_written_in_full() {
+    let (array, back) = (scratch("a.npy"), scratch("a.tns"));
+    let [array, back] = [&array, &back].map(|path| path.display().to_string());
+    let matrix = ["-i", "A=-", "-o", &format!("B={array}")];
+    piped(&[&["run", "B(j,i) = A(i,j)"], &matrix[..]].concat(), SYMMETRIC.as_bytes(), 0);
+    check(&["info", &array], 0, "3 x 3");
+    check(
+        &["run", "y(i) = A(i,j)", "-i", &format!("A={array}"), "-o", &format!("y={back}")],
+        0,
+        "y",
+    );
+    let sums = std::fs::read_to_string(&back).expect("written");
+    assert_eq!(sums, "# dims: 3\n1 6\n2 9\n3 5\n");
+}
+
+/// Dimensions that a file does not say are its largest coordinates, which may be too few.
+#[test]
+fn dimensions_of_files_are_told_of_where_they_differ() {
+    let path = scratch("short.tns");
+    std::fs::write(&path, "1 2 3\n2 1 4\n").expect("a file");
+    let input = format!("A={}", path.display());
+    let product = ["run", "y(i) = A(i,j) * x(j)", "-i", &input, "-g", "x=3:dense"];
+    check(&product, 2, "give them by -d A=..x.., or in its first line");
+    check(&[&product[..], &["-d", "A=2x3"]].concat(), 0, "y");
 }
 
 #[test]

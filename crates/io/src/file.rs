@@ -13,7 +13,7 @@ use std::path::Path;
 use tamis_runtime::{Coordinates, nearest};
 
 /// Reads a tensor from a file: Matrix Market `.mtx`, Rutherford-Boeing `.rb` (also `.rua`, `.psa`,
-/// ...) or FROSTT `.tns`, each also gzipped, SciPy's `.npz`, or binsparse `.bsp.npz`; or from a
+/// ...) or FROSTT `.tns`, each also gzipped, SciPy's `.npz`, binsparse `.bsp.npz`, or NumPy's `.npy`; or from a
 /// [`Folder`](crate::Folder). The path `-` is standard input.
 ///
 /// # Errors
@@ -57,9 +57,9 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
     }
     let told = || plain.told().or(options.otherwise);
     let format = named.or_else(told).ok_or_else(|| unknown_format(path))?;
-    let is_archive = matches!(format, FileFormat::Npz | FileFormat::Binsparse);
-    if is_archive && !is_standard(path) {
-        return npz::read_archive(io::BufReader::new(plain.into_file()), path);
+    let is_of_numpy = matches!(format, FileFormat::Npz | FileFormat::Binsparse | FileFormat::Npy);
+    if is_of_numpy && !is_standard(path) {
+        return npz::read_binary(format, io::BufReader::new(plain.into_file()), path);
     }
     let mut gzip;
     let source: &mut dyn Source = match is_gzip {
@@ -69,9 +69,9 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         }
         false => &mut plain,
     };
-    if is_archive {
+    if is_of_numpy {
         let bytes = all(source).map_err(|flaw| flaw.of_file(path))?;
-        return npz::read_archive(io::Cursor::new(&bytes[..]), path);
+        return npz::read_binary(format, io::Cursor::new(&bytes[..]), path);
     }
     let mut file = match format {
         FileFormat::MatrixMarket => matrix_market::read_source(source, path)?,
@@ -173,7 +173,8 @@ pub(crate) fn write_content(
     options: &WriteOptions,
 ) -> Result<(), FileError> {
     let format = known_format(path, options.format)?;
-    if options.layout == Layout::Array && format != FileFormat::MatrixMarket {
+    let has_arrays = matches!(format, FileFormat::MatrixMarket | FileFormat::Npy);
+    if options.layout == Layout::Array && !has_arrays {
         let message = format!("{format} has no array layout");
         let help = "write a .mtx file, or only the stored entries";
         return Err(FileError::whole(FileErrorCode::Unsupported, path, message, help));
@@ -222,6 +223,7 @@ fn write_format(
         FileFormat::Npz | FileFormat::Binsparse => {
             npz::write_archive(format, out, path, coordinates, options)
         }
+        FileFormat::Npy => npz::alone::write_alone(out, path, coordinates, options),
     }
 }
 
@@ -243,22 +245,17 @@ pub(crate) fn unknown_format(path: &Path) -> FileError {
             "HDF5 is read and written by Python alone, which has its library",
             "in Python, tamis.write(\"x.bsp.npz\", tamis.read(\"x.bsp.h5\")) makes a file that is read here",
         ),
-        Some("npy") => whole(
-            "an array alone, .npy, is not read or written; archives with its entries, .npz, are",
-            "in Python, scipy.sparse.save_npz(\"x.npz\", scipy.sparse.coo_array(x)) makes one of \
-             an array x",
-        ),
         _ => whole(
             "the name does not end in a known file format",
             &meant_ending(path).unwrap_or_else(|| {
-                "known are .npz, .bsp.npz, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them".to_owned()
+                "known are .npz, .bsp.npz, .npy, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them".to_owned()
             }),
         ),
     }
 }
 
 /// Endings of files that Python reads.
-const OF_PYTHON: [&str; 3] = ["h5", "hdf5", "npy"];
+const OF_PYTHON: [&str; 2] = ["h5", "hdf5"];
 
 /// What a name with an unknown ending likely means.
 fn meant_ending(path: &Path) -> Option<String> {
@@ -275,7 +272,7 @@ fn meant_ending(path: &Path) -> Option<String> {
     }
     let inner = if is_gzip_name(path) { Path::new(stem) } else { path };
     let own = inner.extension()?.to_str()?;
-    let known = nearest(own, ["mtx", "tns", "rb", "npz"])?;
+    let known = nearest(own, ["mtx", "tns", "rb", "npz", "npy"])?;
     let meant = path.with_file_name(inner.with_extension(known).file_name()?);
     let gz = if is_gzip_name(path) { ".gz" } else { "" };
     Some(format!("did you mean {}{gz}?", meant.display()))

@@ -290,7 +290,7 @@ impl Folder {
         let format = self.header(0).format;
         let wanted = match format {
             FileFormat::Frostt => Some(marks::of_numbers(all.marks)),
-            FileFormat::Npz | FileFormat::Binsparse => None,
+            FileFormat::Npz | FileFormat::Binsparse | FileFormat::Npy => None,
             _ if self.datatype.is_complex() => Some(Wanted::Complex),
             _ if self.datatype.integers().is_some() => Some(marks::of_integers(all.marks)),
             _ => Some(Wanted::Real),

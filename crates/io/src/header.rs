@@ -23,16 +23,19 @@ pub enum FileFormat {
     Npz,
     /// Binsparse in an archive of NumPy arrays: `.bsp.npz`.
     Binsparse,
+    /// One NumPy array, of all elements: `.npy`.
+    Npy,
 }
 
 impl FileFormat {
     /// Every format, and the name that says it where no file name does.
-    pub const NAMED: [(&'static str, FileFormat); 5] = [
+    pub const NAMED: [(&'static str, FileFormat); 6] = [
         ("mtx", FileFormat::MatrixMarket),
         ("rb", FileFormat::RutherfordBoeing),
         ("tns", FileFormat::Frostt),
         ("npz", FileFormat::Npz),
         ("bsp", FileFormat::Binsparse),
+        ("npy", FileFormat::Npy),
     ];
 
     /// The format that a name such as `mtx` says.
@@ -44,6 +47,7 @@ impl FileFormat {
     pub fn of_bytes(bytes: &[u8]) -> Option<FileFormat> {
         match bytes {
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(FileFormat::Npz),
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(FileFormat::Npy),
             // Comments of FROSTT and titles of Rutherford-Boeing may begin with %, too.
             _ if bytes.get(..14).is_some_and(|b| b.eq_ignore_ascii_case(b"%%MatrixMarket")) => {
                 Some(FileFormat::MatrixMarket)
@@ -68,7 +72,7 @@ impl FileFormat {
 
     /// Whether tensors of any order can be held, not only matrices.
     pub fn holds_tensors(self) -> bool {
-        matches!(self, FileFormat::Frostt | FileFormat::Npz | FileFormat::Binsparse)
+        !matches!(self, FileFormat::MatrixMarket | FileFormat::RutherfordBoeing)
     }
 
     /// The format of a file of this name, with or without `.gz` at its end.
@@ -77,6 +81,9 @@ impl FileFormat {
         if name.ends_with(".npz") {
             let is_binsparse = name.ends_with(".bsp.npz");
             return Some(if is_binsparse { FileFormat::Binsparse } else { FileFormat::Npz });
+        }
+        if name.ends_with(".npy") {
+            return Some(FileFormat::Npy);
         }
         let (_, extension) = name.strip_suffix(".gz").unwrap_or(&name).rsplit_once('.')?;
         match extension.as_bytes() {
@@ -99,6 +106,7 @@ impl fmt::Display for FileFormat {
             FileFormat::Frostt => "FROSTT",
             FileFormat::Npz => "SciPy's npz",
             FileFormat::Binsparse => "binsparse",
+            FileFormat::Npy => "NumPy's npy",
         })
     }
 }

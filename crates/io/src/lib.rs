@@ -30,7 +30,7 @@
 //! | `matrix_market` | `.mtx` |
 //! | `rutherford_boeing` | `.rb` and Harwell-Boeing |
 //! | `frostt` | `.tns` |
-//! | `npz` | `.npz` of SciPy and binsparse |
+//! | `npz` | `.npz` of SciPy and binsparse, `.npy` of NumPy |
 //! | `progress` | how far a file is |
 //! | `source` `chunks` | plain and compressed files, as chunks of whole lines |
 //! | `at` | reading at positions, and standard input, as systems do it |

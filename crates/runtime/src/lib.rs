@@ -105,7 +105,7 @@ pub use interrupt::Interrupt;
 pub use memory::{Buffer, Element, Truth};
 #[cfg(feature = "serde")]
 pub use neighbours::as_text;
-pub use pack::{Duplicates, is_list, pack};
+pub use pack::{Duplicates, elements, is_list, pack};
 pub use pages::HugePages;
 pub use parallel::longest_row;
 pub use tamis_core::format::MAX_ORDER;

@@ -8,8 +8,10 @@
 //!
 //! An archive that has an array `binsparse` is read as binsparse, whatever its name; `.bsp.npz` is
 //! written so. Binsparse in HDF5 is left to Python: there is no reader of HDF5 without its C library.
+//! `.npy`, one of these arrays alone, holds every element of a tensor ([`alone`]).
 //! A fill value other than 0 is an array `fill_value` in both; SciPy does not look at it.
 
+pub(crate) mod alone;
 mod array;
 mod binsparse;
 mod levels;
@@ -21,14 +23,22 @@ use crate::{progress, save};
 use array::{Array, read_array, write_array};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
-use tamis_runtime::{Code, Coordinates, Diagnostic, Values, check_dims};
+use tamis_runtime::{Code, Coordinates, DataType, Diagnostic, Values, check_dims};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-/// Reads an archive.
-pub(crate) fn read_archive(from: impl Read + Seek, path: &Path) -> Result<File, FileError> {
-    read(from).map_err(|flaw| flaw.of_file(path))
+/// Reads an archive, or an array alone.
+pub(crate) fn read_binary(
+    format: FileFormat,
+    from: impl Read + Seek,
+    path: &Path,
+) -> Result<File, FileError> {
+    match format {
+        FileFormat::Npy => alone::read(from),
+        _ => read(from),
+    }
+    .map_err(|flaw| flaw.of_file(path))
 }
 
 fn read(from: impl Read + Seek) -> Parsed<File> {
@@ -41,22 +51,25 @@ fn read(from: impl Read + Seek) -> Parsed<File> {
         true => Some(archive.array("fill_value")?.scalar()?),
         false => None,
     };
-    let datatype = coordinates.vals().datatype();
-    let field = match datatype.is_complex() {
-        true => Field::Complex,
-        false if datatype.is_float() => Field::Real,
-        false => Field::Integer,
-    };
     let header = Header {
         format,
         layout: Layout::Coordinate,
-        field,
+        field: field_of(coordinates.vals().datatype()),
         symmetry: Symmetry::General,
         stored: coordinates.vals().len(),
         comments: vec![],
         fill,
     };
     Ok(File { coordinates, header }.with_fill())
+}
+
+/// The kind of values of a type.
+fn field_of(datatype: DataType) -> Field {
+    match datatype.is_complex() {
+        true => Field::Complex,
+        false if datatype.is_float() => Field::Real,
+        false => Field::Integer,
+    }
 }
 
 /// Refuses tensors of so many modes as an archive of a format does not hold; other formats hold them.

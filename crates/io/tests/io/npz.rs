@@ -221,6 +221,76 @@ fn archive(path: &Path, format: &str, arrays: &[(&str, &[i64])]) {
     }
 }
 
+/// An array of NumPy, alone.
+fn npy(path: &Path, descr: &str, order: &str, shape: &str, bytes: &[u8]) {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+    let length = (header.len() as u16).to_le_bytes();
+    let all = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), bytes].concat();
+    std::fs::write(path, all).unwrap();
+}
+
+/// All elements: those that a list does not have are the fill value.
+#[test]
+fn arrays_alone_read_back_in_full() {
+    let folder = Folder::new();
+    let path = folder.file("a.npy");
+    for vals in all_types() {
+        for dims in [&[7][..], &[3, 5], &[2, 3, 4, 5]] {
+            let list = list(dims, vals.clone());
+            write(&path, &list, &WriteOptions::default()).unwrap();
+            let file = read(&path).unwrap();
+            let count = dims.iter().product::<u64>() as usize;
+            let (read, last) = (file.coordinates.vals(), count - 1);
+            assert_eq!((read.len(), file.coordinates.dims()), (count, dims));
+            assert_eq!(read.datatype(), vals.datatype());
+            assert_eq!([read.get(0), read.get(last)], [vals.get(0), vals.get(1)]);
+            assert!((1..last).all(|k| read.get(k).is_zero()));
+            let crds: Vec<u64> = file.coordinates.crds().iter().map(|crds| crds[last]).collect();
+            assert!(crds.iter().zip(dims).all(|(crd, dim)| crd + 1 == *dim));
+            assert_eq!(Some(file.header.format), FileFormat::of(&path));
+            assert_eq!(FileFormat::of_bytes(&std::fs::read(&path).unwrap()), FileFormat::of(&path));
+        }
+    }
+    let fill = WriteOptions { fill: Some(Scalar::F64(f64::INFINITY)), ..Default::default() };
+    write(&path, &list(&[3], Values::F64(vec![1.0, 2.0])), &fill).unwrap();
+    let file = read(&path).unwrap();
+    assert_eq!(file.coordinates.vals(), &Values::F64(vec![1.0, f64::INFINITY, 2.0]));
+    for dims in [vec![], vec![0], vec![3, 0]] {
+        let count = usize::from(dims.is_empty());
+        let none = vec![vec![]; dims.len()];
+        let list = Coordinates::new(dims.clone(), none, Values::F64(vec![2.5; count])).unwrap();
+        write(&path, &list, &WriteOptions::default()).unwrap();
+        assert_eq!(read(&path).unwrap().coordinates, list);
+    }
+    let twice = Coordinates::new(vec![2], vec![vec![1, 1]], Values::F64(vec![1.0, 2.0])).unwrap();
+    write(&path, &twice, &WriteOptions::default()).unwrap();
+    assert_eq!(read(&path).unwrap().coordinates.vals(), &Values::F64(vec![0.0, 3.0]));
+}
+
+#[test]
+fn arrays_alone_have_any_order_and_their_size() {
+    let folder = Folder::new();
+    let path = folder.file("a.npy");
+    let bytes: Vec<u8> = (1..=6_i32).flat_map(i32::to_be_bytes).collect();
+    npy(&path, ">i4", "True", "(2, 3)", &bytes);
+    let file = read(&path).unwrap();
+    assert_eq!(file.coordinates.vals(), &Values::I32(vec![1, 3, 5, 2, 4, 6]));
+    assert_eq!(file.coordinates.crds(), [vec![0, 0, 0, 1, 1, 1], vec![0, 1, 2, 0, 1, 2]]);
+    let refused = |descr: &str, shape: &str, bytes: &[u8], what: &str| {
+        npy(&path, descr, "False", shape, bytes);
+        let told = read(&path).unwrap_err();
+        assert!(told.message.contains(what), "{} instead of {what}", told.message);
+    };
+    refused("<i4", "(2, 3)", &bytes[..20], "ends before its last element");
+    refused("<i4", "(2, 3)", &[&bytes[..], &[0]].concat(), "bytes follow the last element");
+    refused("<f16", "(1,)", &bytes, "elements of the type <f16");
+    refused("|O", "(1,)", &bytes, "elements of the type |O");
+    refused("<U2", "()", &bytes[..8], "");
+    refused("<i4", "(9999999999, 9999999999)", &bytes, "the shape is too large");
+    let wide = Coordinates::new(vec![1 << 40, 1 << 40], vec![vec![], vec![]], Values::F64(vec![]));
+    assert!(write(&path, &wide.unwrap(), &WriteOptions::default()).is_err());
+}
+
 #[test]
 fn the_only_row_of_a_vector_ends_where_it_says() {
     let folder = Folder::new();

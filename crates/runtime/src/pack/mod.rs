@@ -18,7 +18,7 @@ mod listed;
 mod tests;
 mod values;
 
-use crate::coordinates::Coordinates;
+use crate::coordinates::{Coordinates, Values};
 use crate::extent::check_dims;
 use crate::memory::{Buffer, Truth};
 use crate::radix::{Key, Record, Workers, bits_below, is_sorted, sorted, sorted_order};
@@ -27,8 +27,9 @@ use crate::threads;
 use build::build;
 use entries::{Listed, Packed};
 pub use listed::is_list;
-use tamis_core::format::Storage;
-use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_core::format::{Format, Storage};
+use tamis_core::level::DENSE;
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::half::{Bf16, F16};
 use tamis_ir::ids::Id;
@@ -42,6 +43,20 @@ pub enum Duplicates {
     Sum,
     /// Refuse them.
     Refuse,
+}
+
+/// Every element of a list of entries, in row-major order, with a fill value where there is none. Entries of the
+/// same coordinate are added up.
+///
+/// # Errors
+/// When there is no memory for all elements.
+pub fn elements(list: &Coordinates, fill: Option<Scalar>) -> Result<Values, Diagnostic> {
+    let datatype = list.vals().datatype();
+    let mut storage = Storage::of(Format::in_order(list.dims().iter().map(|_| DENSE)), datatype);
+    if let Some(fill) = fill {
+        storage.fill = fill.stored(datatype);
+    }
+    Ok(Values::copied(pack(list, &storage, Duplicates::Sum)?.vals()))
 }
 
 /// A tensor of this storage with these entries. Explicit zeros are kept.
