@@ -11,7 +11,7 @@ use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose::{is_dense, transposed_result};
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
-use crate::legalise::rewrite::plain_factors::is_long;
+use crate::legalise::rewrite::plain_factors::is_function;
 use crate::legalise::statistics::{DIMENSION, FAN_OUT};
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
@@ -26,8 +26,8 @@ const DIAGONALS: f64 = 8.0;
 const SEARCH: f64 = 6.0;
 /// A look into a hash map.
 const HASH: f64 = 22.0;
-/// A function or a quotient.
-const FUNCTION: f64 = 5.0;
+/// A function or a quotient: less than a stride, which takes a line of cache for each element.
+const FUNCTION: f64 = 2.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
 /// Adding an entry to its row, of which the entries were counted, and sorting that.
@@ -288,7 +288,7 @@ impl Estimate<'_> {
         let within: f64 =
             e.children().into_iter().map(|child| self.functions(vars, universal, child)).sum();
         let is_fixed = |inner: &&IndexVar| universal && !e.free_vars().contains(inner);
-        match (is_long(e), vars.last().filter(is_fixed)) {
+        match (is_function(e), vars.last().filter(is_fixed)) {
             (false, _) => within,
             (true, None) => within + FUNCTION * self.trips,
             (true, Some(&inner)) => within + FUNCTION * self.trips / self.dimension(inner).max(1.0),

@@ -238,11 +238,11 @@ fn factors_of<'e>(e: &'e Expr, into: &mut Vec<Factor<'e>>) {
 
 /// Whether a value has functions or quotients.
 pub(super) fn takes_long(e: &Expr) -> bool {
-    is_long(e) || e.children().into_iter().any(takes_long)
+    is_function(e) || e.children().into_iter().any(takes_long)
 }
 
 /// Whether a value is that of a function, or a quotient.
-pub(in crate::legalise) fn is_long(e: &Expr) -> bool {
+pub(in crate::legalise) fn is_function(e: &Expr) -> bool {
     match e {
         Expr::Unary(op, _) => *op != UnaryOp::Neg,
         Expr::Binary(op, ..) => matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow),
