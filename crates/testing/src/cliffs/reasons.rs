@@ -122,7 +122,9 @@ pub const REASONS: &[Reason] = &[
               temporary for a part of it, lists coordinates",
         entries: |pair| match pair.transformation {
             Transformation::Reformat | Transformation::SplitStatement | Transformation::Double
-                if [&pair.case, &pair.other].into_iter().any(has_listed_number) =>
+                if [&pair.case, &pair.other]
+                    .into_iter()
+                    .any(|case| has_listed_number(case) && !is_plain(case)) =>
             {
                 elements(&pair.case)
             }
@@ -270,6 +272,14 @@ fn has_listed_number(case: &Case) -> bool {
         let listed = |f: &&&Expr| f.accesses().iter().any(is_listed);
         factors.iter().filter(listed).any(is_number)
     })
+}
+
+/// Whether all operands have dense or compressed levels of modes.
+fn is_plain(case: &Case) -> bool {
+    let is_basic = |o: &Operand| {
+        format::parse(&o.format, Some(o.dims.len())).is_ok_and(|spec| spec.format.is_basic())
+    };
+    case.operands.iter().all(is_basic)
 }
 
 /// The factors of a product.

@@ -92,8 +92,8 @@ struct Contraction {
     listing: usize,
     /// Whether every element of the temporary is a sum of something.
     is_whole: bool,
-    /// Whether it pays only if the temporary lacks the outermost variable of the result: loops that begin with a
-    /// variable of the temporary compute each of its elements once in a register.
+    /// Whether loops that are split for rows of the result may do as well: of one factor, those that begin with a variable
+    /// of the temporary, which compute each of its elements once in a register; of full factors, any.
     is_inside: bool,
 }
 
@@ -167,7 +167,7 @@ impl Legaliser<'_> {
         let is_shared = row.is_some() && body.accesses().iter().all(begins);
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let is_known = is_whole || semiring.absorbs();
-        // The modes are turned until the levels of the temporary tell empty reductions.
+        // The modes are turned, each to be the first once, until the levels of the temporary tell empty reductions.
         let turns = if is_known || is_shared { 1 } else { kept.len().max(1) };
         (0..turns).find_map(|first| {
             let before = self.program.clone();
@@ -292,7 +292,8 @@ fn over(
     let samples = |a: &&Access| semiring.lists(cx, a) && kept.iter().all(|v| a.indices.contains(v));
     let is_sampled = kept.len() > 1 && after.iter().any(samples);
     let long = !cx.request.commands.given && is_long(factors, summed, var);
-    let fewer = inner.len() < variables(factors).len() && !after.is_empty();
+    let is_part = kept.is_empty() || inner.len() < beside(factors, summed, var).len();
+    let fewer = is_part && !after.is_empty();
     let trips = cx.trips_over(&inner);
     let pays = || match before[..] {
         [] => false,
@@ -311,7 +312,8 @@ fn over(
     worth.then_some(Contraction { factors, summed, kept, trips, listing, is_whole, is_inside })
 }
 
-/// Whether full factors are better summed for all coordinates than for the entries of a sparse one.
+/// Whether full factors are better summed for all coordinates than for the entries of a sparse one, or, where there is
+/// none, than for each combination with the coordinates of the others.
 fn pays_dense(
     cx: &Context<'_>,
     semiring: Semiring,
@@ -445,6 +447,18 @@ fn within(summed: &[IndexVar], inner: &[IndexVar], outer: &[IndexVar]) -> Vec<In
 
 fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
     vars.iter().copied().filter(|v| !others.contains(v)).collect()
+}
+
+/// The variables of the factors that loops over a variable are around or inside of: not of those that are summed by
+/// themselves.
+fn beside(factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> Vec<IndexVar> {
+    let mut vars = vec![var];
+    for _ in factors {
+        let is_kept = |v: &IndexVar| vars.contains(v) || !summed.contains(v);
+        let met = |a: &&&Access| a.indices.iter().any(is_kept);
+        vars = variables(&factors.iter().filter(met).copied().collect::<Vec<&Access>>());
+    }
+    vars
 }
 
 /// The variables of factors, in the order in which they come.

@@ -98,7 +98,7 @@ impl Legaliser<'_> {
     }
 
     /// Replaces each reduction that does not fit into loops over `outer` by a temporary, and each that is a number beside
-    /// loops: both are cut for threads, of which a kernel that begins with a number is not.
+    /// loops: its kernel is cut for threads, and so is the one that reads it.
     fn hoist_reductions(&mut self, e: Expr, outer: &[IndexVar], compute: DataType) -> Expr {
         let Expr::Reduce { op, vars, body } = e else {
             return e.map_children(&mut |child| self.hoist_reductions(child, outer, compute));

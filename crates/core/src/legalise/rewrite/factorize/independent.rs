@@ -4,6 +4,7 @@
 //! R(b) = A(b,i) * B(b,j) * C(j,k)       sums over i, and over j and k
 //!
 //! s = 2 * x(i) * sqrt(y(j))             s = 2 * sum(i, x(i)) * sum(j, sqrt(y(j)))
+//! R(i) = x(i) * abs(y(j))               R(i) = x(i) * sum(j, abs(y(j)))
 //! ```
 //!
 //! Loops around each other would take the product of their sizes instead of the sum. Products of tensors
@@ -25,10 +26,18 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
     let vars_of: Vec<Vec<IndexVar>> = factors.iter().map(|f| f.free_vars()).collect();
     let vars_of: Vec<&[IndexVar]> = vars_of.iter().map(Vec::as_slice).collect();
     let mut groups = independent(&vars_of, vars);
-    if groups.len() < 2 || cx.request.commands.given || splits_rows(cx, task) {
+    let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
+    // Of one group, the sum is a number beside factors that vary.
+    let is_number = |group: &Vec<IndexVar>| {
+        let (own, left): (Vec<usize>, Vec<usize>) =
+            (0..factors.len()).partition(|&k| over(group, k));
+        let is_own = |k: &usize| vars_of[*k].iter().all(|v| group.contains(v));
+        own.iter().all(is_own) && left.iter().any(|&k| !vars_of[k].is_empty())
+    };
+    let is_separable = groups.len() > 1 || groups.iter().any(is_number);
+    if !is_separable || cx.request.commands.given || splits_rows(cx, task) {
         return None;
     }
-    let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
     let is_whole = |e: &Expr| !semiring.vanishes(cx, e, &|_| true);
     groups.retain(|group| {
         let mut own = (0..factors.len()).filter(|&k| over(group, k)).peekable();
