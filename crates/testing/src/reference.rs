@@ -260,8 +260,16 @@ impl<'p> State<'p> {
             if !is_written {
                 continue;
             }
-            let Value { number, presence } = self.value(&statement.value, &mut env);
+            let value = self.value(&statement.value, &mut env);
+            let Value { number, presence } = value;
             let at = result.place(&place(access, &result, &env));
+            // What an infinity that is not stored decides is added to what is no number.
+            let both = |op: ReduceOp, old: &Dense| {
+                let before = Value { number: old.vals[at], presence: old.presence[at] };
+                let added = |a, b| combine(op, a, b);
+                presence::binary(op.binary(), [before, value], self.strictness, added).presence
+            };
+            let both = statement.accumulate.zip(old).map(|(op, old)| both(op, old));
             result.vals[at] = match (statement.accumulate, old) {
                 (Some(op), Some(old)) => combine(op, old.vals[at], number),
                 (Some(op @ (ReduceOp::Or | ReduceOp::And)), None) => {
@@ -272,7 +280,10 @@ impl<'p> State<'p> {
             // Of what was there before nothing is left where the statement writes all of it anew.
             let is_anew = statement.accumulate.is_none() && !access.is_sliced();
             let before = old.filter(|_| !is_anew).map_or(Presence::Either, |old| old.presence[at]);
-            result.presence[at] = presence.max(before);
+            result.presence[at] = match both {
+                Some(Presence::Undefined) => Presence::Undefined,
+                _ => presence.max(before),
+            };
         }
         // What is read of it is stored in some formats.
         let read = |p: &mut Presence| *p = (*p).max(Presence::Either);
