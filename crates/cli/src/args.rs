@@ -157,7 +157,7 @@ pub struct TensorArgs {
     /// bsp); first bytes tell that of the input, gzipped or not
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT", value_parser = Names::of_file_formats(), hide_possible_values = true)]
     pub formats: Vec<String>,
-    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz, .npy), a folder of parts, - for
+    /// A tensor's file (.mtx, .rb, .tns, .npy, each may end in .gz, .npz, .bsp.npz), a folder of parts, - for
     /// standard input, or a number for a scalar
     #[arg(short = 'i', long = "input", value_name = "T=FILE")]
     pub inputs: Vec<String>,

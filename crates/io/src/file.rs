@@ -13,7 +13,7 @@ use std::path::Path;
 use tamis_runtime::{Coordinates, nearest};
 
 /// Reads a tensor from a file: Matrix Market `.mtx`, Rutherford-Boeing `.rb` (also `.rua`, `.psa`,
-/// ...) or FROSTT `.tns`, each also gzipped, SciPy's `.npz`, binsparse `.bsp.npz`, or NumPy's `.npy`; or from a
+/// ...) FROSTT `.tns` or NumPy's `.npy`, each also gzipped, SciPy's `.npz`, or binsparse `.bsp.npz`; or from a
 /// [`Folder`](crate::Folder). The path `-` is standard input.
 ///
 /// # Errors
@@ -57,9 +57,9 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
     }
     let told = || plain.told().or(options.otherwise);
     let format = named.or_else(told).ok_or_else(|| unknown_format(path))?;
-    let is_of_numpy = matches!(format, FileFormat::Npz | FileFormat::Binsparse | FileFormat::Npy);
-    if is_of_numpy && !is_standard(path) {
-        return npz::read_binary(format, io::BufReader::new(plain.into_file()), path);
+    let is_archive = matches!(format, FileFormat::Npz | FileFormat::Binsparse);
+    if is_archive && !is_standard(path) {
+        return npz::read_archive(io::BufReader::new(plain.into_file()), path);
     }
     let mut gzip;
     let source: &mut dyn Source = match is_gzip {
@@ -69,13 +69,14 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         }
         false => &mut plain,
     };
-    if is_of_numpy {
+    if is_archive {
         let bytes = all(source).map_err(|flaw| flaw.of_file(path))?;
-        return npz::read_binary(format, io::Cursor::new(&bytes[..]), path);
+        return npz::read_archive(io::Cursor::new(&bytes[..]), path);
     }
     let mut file = match format {
         FileFormat::MatrixMarket => matrix_market::read_source(source, path)?,
         FileFormat::RutherfordBoeing => rutherford_boeing::read_source(source, path)?,
+        FileFormat::Npy => return npz::alone::read(source, path),
         _ => frostt::read_source(source, path, options)?,
     };
     if format != FileFormat::RutherfordBoeing {
@@ -248,7 +249,7 @@ pub(crate) fn unknown_format(path: &Path) -> FileError {
         _ => whole(
             "the name does not end in a known file format",
             &meant_ending(path).unwrap_or_else(|| {
-                "known are .npz, .bsp.npz, .npy, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them".to_owned()
+                "known are .npz, .bsp.npz, and .mtx, .tns, .npy, .rb (or .rua, .rsa, .pua, ...), the last four also with .gz behind them".to_owned()
             }),
         ),
     }
@@ -272,6 +273,9 @@ fn meant_ending(path: &Path) -> Option<String> {
     }
     let inner = if is_gzip_name(path) { Path::new(stem) } else { path };
     let own = inner.extension()?.to_str()?;
+    if own.eq_ignore_ascii_case("npz") {
+        return Some("decompress it: archives are compressed within".to_owned());
+    }
     let known = nearest(own, ["mtx", "tns", "rb", "npz", "npy"])?;
     let meant = path.with_file_name(inner.with_extension(known).file_name()?);
     let gz = if is_gzip_name(path) { ".gz" } else { "" };

@@ -204,7 +204,8 @@ impl Folder {
         };
         let part = |part: &Value| {
             let file = part["file"].as_str().filter(|file| is_name(file))?.to_owned();
-            Some(PartFile { file, bytes: part["bytes"].as_u64()? })
+            let has_entries = FileFormat::of(Path::new(&file)) != Some(FileFormat::Npy);
+            has_entries.then_some(PartFile { file, bytes: part["bytes"].as_u64()? })
         };
         let parts = listed("parts")?.iter().map(part).collect::<Option<Vec<PartFile>>>();
         Ok(Folder {
@@ -290,7 +291,7 @@ impl Folder {
         let format = self.header(0).format;
         let wanted = match format {
             FileFormat::Frostt => Some(marks::of_numbers(all.marks)),
-            FileFormat::Npz | FileFormat::Binsparse | FileFormat::Npy => None,
+            FileFormat::Npz | FileFormat::Binsparse => None,
             _ if self.datatype.is_complex() => Some(Wanted::Complex),
             _ if self.datatype.integers().is_some() => Some(marks::of_integers(all.marks)),
             _ => Some(Wanted::Real),
@@ -363,8 +364,13 @@ pub(crate) fn write_folder<E: From<FileError>>(
 
 /// Requires that a folder may be written: there is none yet, it is empty, or it holds a tensor.
 pub(crate) fn check(path: &Path) -> Result<(), FileError> {
-    if FileFormat::of(path).is_none() {
-        return Err(unknown_format(path));
+    match FileFormat::of(path) {
+        None => return Err(unknown_format(path)),
+        Some(FileFormat::Npy) => {
+            let (message, help) = ("an array alone has no parts", "write a folder of .npz files");
+            return Err(FileError::whole(FileErrorCode::Unsupported, path, message, help));
+        }
+        Some(_) => {}
     }
     let entries = match fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_some(),

@@ -82,13 +82,11 @@ impl FileFormat {
             let is_binsparse = name.ends_with(".bsp.npz");
             return Some(if is_binsparse { FileFormat::Binsparse } else { FileFormat::Npz });
         }
-        if name.ends_with(".npy") {
-            return Some(FileFormat::Npy);
-        }
         let (_, extension) = name.strip_suffix(".gz").unwrap_or(&name).rsplit_once('.')?;
         match extension.as_bytes() {
             b"mtx" => Some(FileFormat::MatrixMarket),
             b"tns" => Some(FileFormat::Frostt),
+            b"npy" => Some(FileFormat::Npy),
             b"rb" | b"hb" => Some(FileFormat::RutherfordBoeing),
             [b'r' | b'c' | b'i' | b'p' | b'q', b's' | b'u' | b'h' | b'z' | b'r', b'a' | b'e'] => {
                 Some(FileFormat::RutherfordBoeing)

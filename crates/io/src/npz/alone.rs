@@ -2,18 +2,23 @@
 
 use super::array::{Array, Data, read_array, write_array};
 use super::{entries, field_of, wrong};
+use crate::chunks::Source;
 use crate::counted::Counted;
 use crate::error::{FileError, Flaw, Parsed};
 use crate::header::{File, FileFormat, Header, Layout, Symmetry, WriteOptions};
 use crate::save;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use tamis_runtime::{Coordinates, elements};
 
 /// Reads an array.
-pub(super) fn read(mut from: impl Read) -> Parsed<File> {
-    let array = read_array(&mut from)?;
-    if from.read(&mut [0]).is_ok_and(|count| count > 0) {
+pub(crate) fn read(source: &mut dyn Source, path: &Path) -> Result<File, FileError> {
+    read_source(source).map_err(|flaw| flaw.of_file(path))
+}
+
+fn read_source(source: &mut dyn Source) -> Parsed<File> {
+    let array = read_array(Bytes(source))?;
+    if source.fill(&mut [0])? > 0 {
         return Err(wrong("bytes follow the last element"));
     }
     let dims = array.shape.clone();
@@ -29,6 +34,15 @@ pub(super) fn read(mut from: impl Read) -> Parsed<File> {
         fill: None,
     };
     Ok(File { coordinates, header })
+}
+
+/// The bytes of a source.
+struct Bytes<'s>(&'s mut dyn Source);
+
+impl Read for Bytes<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.fill(into).map_err(|flaw| io::Error::other(flaw.message))
+    }
 }
 
 /// The coordinates of all elements.
@@ -51,7 +65,10 @@ pub(crate) fn write_alone(
     options: &WriteOptions,
 ) -> Result<(), FileError> {
     let all = elements(coordinates, coordinates.fill().or(options.fill));
-    let all = all.map_err(|told| Flaw::of_list(told).of_file(path))?;
+    let all = all.map_err(|told| FileError {
+        help: "write a .tns or .npz file, which has the entries alone".to_owned(),
+        ..Flaw::of_list(told).of_file(path)
+    })?;
     let array = Array { shape: coordinates.dims().to_vec(), data: Data::Numbers(all) };
     write_array(&mut &mut *out, &array).map_err(|error| save::not_writable(path, &error))
 }

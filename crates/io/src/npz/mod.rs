@@ -28,17 +28,9 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-/// Reads an archive, or an array alone.
-pub(crate) fn read_binary(
-    format: FileFormat,
-    from: impl Read + Seek,
-    path: &Path,
-) -> Result<File, FileError> {
-    match format {
-        FileFormat::Npy => alone::read(from),
-        _ => read(from),
-    }
-    .map_err(|flaw| flaw.of_file(path))
+/// Reads an archive.
+pub(crate) fn read_archive(from: impl Read + Seek, path: &Path) -> Result<File, FileError> {
+    read(from).map_err(|flaw| flaw.of_file(path))
 }
 
 fn read(from: impl Read + Seek) -> Parsed<File> {

@@ -89,7 +89,7 @@ fn not_writable() {
 #[test]
 fn unknown_format() {
     let expect = "error[file-unknown-format]: a.csv: the name does not end in a known file format\n  \
-                  help: known are .npz, .bsp.npz, .npy, and .mtx, .tns, .rb (or .rua, .rsa, .pua, ...), the last three also with .gz behind them";
+                  help: known are .npz, .bsp.npz, and .mtx, .tns, .npy, .rb (or .rua, .rsa, .pua, ...), the last four also with .gz behind them";
     assert_eq!(read("a.csv".as_ref()).unwrap_err().to_string(), expect);
     let error = write("a.csv".as_ref(), &tensor(&[1]), &WriteOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), expect);

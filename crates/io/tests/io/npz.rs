@@ -229,16 +229,17 @@ fn npy(path: &Path, descr: &str, order: &str, shape: &str, bytes: &[u8]) {
     std::fs::write(path, all).unwrap();
 }
 
-/// All elements: those that a list does not have are the fill value.
+/// An array has every element: the fill value where a list has no entry.
 #[test]
 fn arrays_alone_read_back_in_full() {
     let folder = Folder::new();
-    let path = folder.file("a.npy");
-    for vals in all_types() {
+    let both = ["a.npy.gz", "a.npy"].map(|name| folder.file(name));
+    let each = both.iter().flat_map(|path| all_types().into_iter().map(move |vals| (path, vals)));
+    for (path, vals) in each {
         for dims in [&[7][..], &[3, 5], &[2, 3, 4, 5]] {
             let list = list(dims, vals.clone());
-            write(&path, &list, &WriteOptions::default()).unwrap();
-            let file = read(&path).unwrap();
+            write(path, &list, &WriteOptions::default()).unwrap();
+            let file = read(path).unwrap();
             let count = dims.iter().product::<u64>() as usize;
             let (read, last) = (file.coordinates.vals(), count - 1);
             assert_eq!((read.len(), file.coordinates.dims()), (count, dims));
@@ -247,10 +248,11 @@ fn arrays_alone_read_back_in_full() {
             assert!((1..last).all(|k| read.get(k).is_zero()));
             let crds: Vec<u64> = file.coordinates.crds().iter().map(|crds| crds[last]).collect();
             assert!(crds.iter().zip(dims).all(|(crd, dim)| crd + 1 == *dim));
-            assert_eq!(Some(file.header.format), FileFormat::of(&path));
-            assert_eq!(FileFormat::of_bytes(&std::fs::read(&path).unwrap()), FileFormat::of(&path));
+            assert_eq!(Some(file.header.format), FileFormat::of(path));
         }
     }
+    let [_, path] = both;
+    assert_eq!(FileFormat::of_bytes(&std::fs::read(&path).unwrap()), FileFormat::of(&path));
     let fill = WriteOptions { fill: Some(Scalar::F64(f64::INFINITY)), ..Default::default() };
     write(&path, &list(&[3], Values::F64(vec![1.0, 2.0])), &fill).unwrap();
     let file = read(&path).unwrap();
@@ -287,6 +289,9 @@ fn arrays_alone_have_any_order_and_their_size() {
     refused("|O", "(1,)", &bytes, "elements of the type |O");
     refused("<U2", "()", &bytes[..8], "");
     refused("<i4", "(9999999999, 9999999999)", &bytes, "the shape is too large");
+    let part = folder.file("parts.npy/");
+    let told = write(&part, &list(&[3], Values::F64(vec![1.0, 2.0])), &WriteOptions::default());
+    assert!(told.unwrap_err().message.contains("has no parts"));
     let wide = Coordinates::new(vec![1 << 40, 1 << 40], vec![vec![], vec![]], Values::F64(vec![]));
     assert!(write(&path, &wide.unwrap(), &WriteOptions::default()).is_err());
 }
