@@ -42,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// What is told of dimensions that differ, where a file does not have to say its own.
+    /// Adds to a diagnostic of different dimensions that a `.tns` file need not say its own.
     pub fn with_files(self, inputs: &[String]) -> Failure {
         let is_guessed = |text: &&String| {
             let file = text.split_once('=').map_or(text.as_str(), |(_, file)| file);

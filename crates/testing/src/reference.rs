@@ -263,7 +263,7 @@ impl<'p> State<'p> {
             let value = self.value(&statement.value, &mut env);
             let Value { number, presence } = value;
             let at = result.place(&place(access, &result, &env));
-            // What an infinity that is not stored decides is added to what is no number.
+            // An implicit infinity may decide the sum, or NaN may: then the result is undefined.
             let both = |op: ReduceOp, old: &Dense| {
                 let before = Value { number: old.vals[at], presence: old.presence[at] };
                 let added = |a, b| combine(op, a, b);

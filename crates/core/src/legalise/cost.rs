@@ -26,7 +26,7 @@ const DIAGONALS: f64 = 8.0;
 const SEARCH: f64 = 6.0;
 /// A look into a hash map.
 const HASH: f64 = 22.0;
-/// A function or a quotient: less than a stride, which takes a line of cache for each element.
+/// A function or a quotient. It costs less than a stride, which loads a cache line for each element.
 const FUNCTION: f64 = 2.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
@@ -283,7 +283,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// What it costs to compute functions: those that the innermost loop does not change once before it.
+    /// What functions cost. One whose arguments the innermost loop does not change is computed once, before that loop.
     fn functions(&self, vars: &[IndexVar], universal: bool, e: &Expr) -> f64 {
         let within: f64 =
             e.children().into_iter().map(|child| self.functions(vars, universal, child)).sum();

@@ -374,7 +374,7 @@ impl<'p> Partitioner<'p> {
     }
 }
 
-/// What reads registers that no loop computes: each part computes them for itself.
+/// The statement that reads registers which no loop computes. Each part computes such registers for itself.
 fn beside_numbers(s: &Stmt) -> &Stmt {
     match s {
         Stmt::Where { consumer, producer } if producer.loops().is_empty() => {

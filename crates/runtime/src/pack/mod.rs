@@ -45,8 +45,8 @@ pub enum Duplicates {
     Refuse,
 }
 
-/// Every element of a list of entries, in row-major order, with a fill value where there is none. Entries of the
-/// same coordinate are added up.
+/// Every element of the tensor that a list has the entries of, in row-major order. Where the list has no entry, the
+/// element is the fill value, 0 unless another is given. Entries of the same coordinate are added up.
 ///
 /// # Errors
 /// When there is no memory for all elements.

@@ -37,8 +37,8 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// Groups of neighbours from one array or the other, as the variable of a loop or an array says: compilers make masked
-/// loads of these, and version 12 of GCC takes the mask of single elements for that of groups.
+/// Groups of neighbouring elements, from one array or the other by a condition. Compilers make masked loads of them;
+/// GCC 12 masks whole groups as if they were single elements.
 fn groups_of_either(elem: DataType, group: i64) -> Case {
     let mut case = Case::new(&format!("compute_groups_{elem}_{group}"));
     let (n, i) = (40, case.index("i"));

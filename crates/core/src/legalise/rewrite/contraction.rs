@@ -92,8 +92,9 @@ struct Contraction {
     listing: usize,
     /// Whether every element of the temporary is a sum of something.
     is_whole: bool,
-    /// Whether loops that are split for rows of the result may do as well: of one factor, those that begin with a variable
-    /// of the temporary, which compute each of its elements once in a register; of full factors, any.
+    /// Whether splitting the loops for rows of the result may do as well. For one factor it does if the loops begin with a
+    /// variable of the temporary: they compute each of its elements once, in a register. For several full factors it
+    /// always does.
     is_inside: bool,
 }
 
@@ -167,7 +168,7 @@ impl Legaliser<'_> {
         let is_shared = row.is_some() && body.accesses().iter().all(begins);
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let is_known = is_whole || semiring.absorbs();
-        // The modes are turned, each to be the first once, until the levels of the temporary tell empty reductions.
+        // Empty reductions must be told by the levels of the temporary. Each mode is tried as the first.
         let turns = if is_known || is_shared { 1 } else { kept.len().max(1) };
         (0..turns).find_map(|first| {
             let before = self.program.clone();
@@ -312,8 +313,8 @@ fn over(
     worth.then_some(Contraction { factors, summed, kept, trips, listing, is_whole, is_inside })
 }
 
-/// Whether full factors are better summed for all coordinates than for the entries of a sparse one, or, where there is
-/// none, than for each combination with the coordinates of the others.
+/// Whether full factors are better summed for all coordinates beforehand: better than for the entries of a sparse
+/// factor, or, if all factors are full, better than in one nest of loops.
 fn pays_dense(
     cx: &Context<'_>,
     semiring: Semiring,
@@ -449,8 +450,8 @@ fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
     vars.iter().copied().filter(|v| !others.contains(v)).collect()
 }
 
-/// The variables of the factors that loops over a variable are around or inside of: not of those that are summed by
-/// themselves.
+/// The variables of one nest of loops that contains a given variable. Factors that share no variable with the others,
+/// and are summed to a number, have loops of their own.
 fn beside(factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> Vec<IndexVar> {
     let mut vars = vec![var];
     for _ in factors {

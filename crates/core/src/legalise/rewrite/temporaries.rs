@@ -97,8 +97,8 @@ impl Legaliser<'_> {
         Task { value, ..task }
     }
 
-    /// Replaces each reduction that does not fit into loops over `outer` by a temporary, and each that is a number beside
-    /// loops: its kernel is cut for threads, and so is the one that reads it.
+    /// Replaces reductions by temporaries: those that do not fit into loops over `outer`, and those that no variable of
+    /// `outer` changes. The latter are numbers; computed in a kernel of their own, threads share both kernels.
     fn hoist_reductions(&mut self, e: Expr, outer: &[IndexVar], compute: DataType) -> Expr {
         let Expr::Reduce { op, vars, body } = e else {
             return e.map_children(&mut |child| self.hoist_reductions(child, outer, compute));

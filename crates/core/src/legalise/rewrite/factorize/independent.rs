@@ -53,7 +53,7 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
     let is_used = |v: &IndexVar| vars_of.iter().any(|own| own.contains(v));
     let (staying, counting): (Vec<IndexVar>, Vec<IndexVar>) = staying.partition(is_used);
     let sum = semiring.summed(staying, left.into_iter().chain(sums).collect());
-    // A variable that no factor has counts equal sums.
+    // For each coordinate of a variable that no factor has, the same sum is added.
     Some(semiring.summed(counting, vec![sum]))
 }
 

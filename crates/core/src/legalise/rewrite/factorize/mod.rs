@@ -121,8 +121,8 @@ pub(in crate::legalise) fn order_apart(cx: &Context<'_>, task: &Task) -> Option<
     Some(plan_apart(cx, task)?.order())
 }
 
-/// Whether the loops of a task are better split, and its result lists no coordinates. Loops of results that do share
-/// less, and would compute a sum again for each entry.
+/// Whether the loops of a task are better split, and its result lists no coordinates. A result that lists them has fewer
+/// loops that both sides share, so that a sum would be computed again for each entry.
 pub(in crate::legalise) fn splits_rows(cx: &Context<'_>, task: &Task) -> bool {
     cx.program.listed_levels(task.result) == 0 && order_apart(cx, task).is_some()
 }
