@@ -245,7 +245,9 @@ pub(super) fn takes_long(e: &Expr) -> bool {
 pub(in crate::legalise) fn is_function(e: &Expr) -> bool {
     match e {
         Expr::Unary(op, _) => *op != UnaryOp::Neg,
-        Expr::Binary(op, ..) => matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow),
+        Expr::Binary(op, ..) => {
+            matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow | BinaryOp::Atan2)
+        }
         Expr::UserUnary(..) => true,
         _ => false,
     }
