@@ -24,7 +24,7 @@ use crate::ir::build::{add, all, assign, binary, for_loop, int, load, lt, mul, s
 use crate::ir::flow::{mentions, replace};
 use crate::ir::{ArrayRole, Expr, Function, Stmt};
 use crate::transform::branchless::probe::{Holds, Questions};
-use crate::transform::vector::split_accumulators::{Left, Segments, Sum};
+use crate::transform::vector::sum::{Left, Segments, Sum};
 
 /// Segments of more entries on average are long, however unpredictable their ends are.
 const MANY: i64 = 16;

@@ -6,9 +6,9 @@
 
 use crate::algebra::BinaryOp;
 use crate::ir::Expr;
-use crate::ir::build::{add, binary, int, mul};
+use crate::ir::build::{add, int, mul};
 use crate::ir::flow::mentions;
-use crate::transform::vector::split_accumulators::Sum;
+use crate::transform::vector::sum::Sum;
 
 impl Sum {
     /// What every term is multiplied by, if there is something, and the value without it.
@@ -29,22 +29,6 @@ impl Sum {
             }
         };
         (product(&fixed), value)
-    }
-}
-
-/// A total with the sum of terms, times what they have in common, or with the least or the largest of them; without
-/// terms, if there may be none, it stays as it is, whatever they would be multiplied by.
-pub(super) fn with_terms(
-    (op, total): (BinaryOp, Expr),
-    factor: Option<Expr>,
-    terms: Expr,
-    are_some: Option<Expr>,
-) -> Expr {
-    let Some(factor) = factor else { return binary(op, total, terms) };
-    let scaled = Expr::Fma(Box::new(factor), Box::new(terms), Box::new(total.clone()));
-    match are_some {
-        Some(are_some) => Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total)),
-        None => scaled,
     }
 }
 
