@@ -16,8 +16,11 @@ pub fn report(tree: &Tree) -> String {
         out.push_str(&format!("  {size}   {name} {own}\n"));
     }
     out.push_str("import circles\n");
-    for line in circles(tree) {
-        out.push_str(&format!("  {line}\n"));
+    for (name, found) in circles(tree) {
+        let largest = found.first().map_or(String::new(), |circle| {
+            format!(", the largest of {} files: {}", circle.len(), short(name, circle))
+        });
+        out.push_str(&format!("  {name}: {}{largest}\n", found.len()));
     }
     out.push_str("homonyms\n");
     for line in homonyms(tree) {
@@ -30,17 +33,33 @@ pub fn report(tree: &Tree) -> String {
 const MOST_FIELDS: usize = 12;
 const MOST_METHODS: usize = 40;
 
-/// Types of the compiler that do too much to be understood as a whole.
+/// The most files of the compiler that import each other in a circle.
+const MOST_IN_CIRCLE: usize = 2;
+
+/// The crates that the compiler is made of.
+const COMPILER: [&str; 2] = ["core", "ir"];
+
+/// Types of the compiler that do too much to be understood as a whole, and files that can only be read together.
 pub fn check(tree: &Tree) -> Vec<String> {
     let is_over = |size: &Size<'_>| size.fields > MOST_FIELDS || size.methods > MOST_METHODS;
     let large = largest(tree).into_iter();
-    let large = large.filter(|(name, _, size)| ["core", "ir"].contains(name) && is_over(size));
-    let finding = |(name, own, size)| {
+    let large = large.filter(|(name, _, size)| COMPILER.contains(name) && is_over(size));
+    let large = large.map(|(name, own, size)| {
         format!(
             "{name} {own}: {size}; at most {MOST_FIELDS} and {MOST_METHODS}: split it, or give one of two another name"
         )
-    };
-    large.map(finding).collect()
+    });
+    let circles = circles(tree).into_iter().filter(|(name, _)| COMPILER.contains(name));
+    let circles = circles.flat_map(|(name, found)| {
+        let wide = found.into_iter().filter(|circle| circle.len() > MOST_IN_CIRCLE);
+        wide.map(move |circle| {
+            let (n, files) = (circle.len(), short(name, &circle));
+            format!(
+                "{name}: {n} files import each other, at most {MOST_IN_CIRCLE} may: move what they share into one of its own: {files}"
+            )
+        })
+    });
+    large.chain(circles).collect()
 }
 
 /// The crate of a file of Rust code that is no test.
@@ -141,11 +160,10 @@ fn after_angle(text: &str) -> &str {
     ""
 }
 
-/// Per crate, how many circles its files form by `use`, and the largest.
-fn circles(tree: &Tree) -> Vec<String> {
+/// Per crate, the circles that its files form by `use`, the largest first.
+fn circles(tree: &Tree) -> BTreeMap<&str, Vec<Vec<&str>>> {
     let crates: BTreeSet<&str> = sources(tree).map(|(name, _, _)| name).collect();
-    let mut lines = vec![];
-    for name in crates {
+    let of_crate = |name| {
         let files: BTreeSet<&str> =
             sources(tree).filter(|(own, _, _)| *own == name).map(|(_, path, _)| path).collect();
         let uses: BTreeMap<&str, BTreeSet<&str>> = files
@@ -158,14 +176,15 @@ fn circles(tree: &Tree) -> Vec<String> {
         let mut found = components(&uses);
         found.retain(|circle| circle.len() > 1);
         found.sort_by_key(|circle| usize::MAX - circle.len());
-        let largest = found.first().map_or(String::new(), |circle| {
-            let root = format!("crates/{name}/src/");
-            let short: Vec<&str> = circle.iter().take(8).map(|p| &p[root.len()..]).collect();
-            format!(", the largest of {} files: {}", circle.len(), short.join(" "))
-        });
-        lines.push(format!("{name}: {}{largest}", found.len()));
-    }
-    lines
+        (name, found)
+    };
+    crates.into_iter().map(of_crate).collect()
+}
+
+/// The first files of a circle, from the sources of their crate.
+fn short(name: &str, circle: &[&str]) -> String {
+    let root = format!("crates/{name}/src/");
+    circle.iter().take(8).map(|path| &path[root.len()..]).collect::<Vec<_>>().join(" ")
 }
 
 /// The files of the crate that a file imports from.
@@ -320,8 +339,23 @@ mod tests {
         let (name, own, size) = &largest(&tree)[0];
         assert_eq!((*name, *own), ("a", "One"));
         assert_eq!(size.to_string(), "  2 fields,   2 methods in  1 files");
-        assert_eq!(circles(&tree), ["a: 1, the largest of 2 files: one.rs two.rs"]);
+        assert!(report(&tree).contains("a: 1, the largest of 2 files: one.rs two.rs\n"));
         assert_eq!(homonyms(&tree), ["Same: a/two.rs, a/three/mod.rs"]);
+    }
+
+    #[test]
+    fn circles_of_three_files_of_the_compiler_are_refused() {
+        let tree = |last: &str| {
+            let next = |own: &str| format!("use super::{own}::Other;\n");
+            Tree::of(&[
+                ("crates/ir/src/one.rs", &next("two")),
+                ("crates/ir/src/two.rs", &next("three")),
+                ("crates/ir/src/three.rs", &next(last)),
+            ])
+        };
+        assert_eq!(check(&tree("two")), Vec::<String>::new());
+        let found = check(&tree("one"));
+        assert!(found.len() == 1 && found[0].ends_with("one.rs two.rs three.rs"), "{found:?}");
     }
 
     #[test]

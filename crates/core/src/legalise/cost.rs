@@ -4,14 +4,15 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
+use super::gathered::gathered_elsewhere;
 use super::order::merge_strategy::SKEWED;
-use super::output::{copy_output_order, gathered_elsewhere, output_order};
+use super::output::{copy_output_order, output_order};
 use super::{Context, Task};
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose::{is_dense, transposed_result};
+use crate::legalise::functions::is_function;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
-use crate::legalise::rewrite::plain_factors::is_function;
 use crate::legalise::statistics::{DIMENSION, FAN_OUT};
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};

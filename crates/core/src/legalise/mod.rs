@@ -15,6 +15,8 @@
 mod context;
 mod copies;
 mod cost;
+mod functions;
+mod gathered;
 mod infer;
 mod order;
 mod output;

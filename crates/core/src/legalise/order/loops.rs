@@ -7,6 +7,7 @@ use crate::cin::{AssemblyOptions, Choice, CutOptions, Kernel, KernelKind, Stmt};
 use crate::legalise::order::association::associated;
 use crate::legalise::order::merge_strategy::{galloping_loops, only_galloping};
 use crate::legalise::order::{Order, best_orders, topological};
+use crate::legalise::output::scatters;
 use crate::legalise::rewrite::factorize::{Distributed, distributed, order_apart};
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::rewrite::nary_sum::{gather, gathering_loops};
@@ -14,15 +15,8 @@ use crate::legalise::rewrite::row_workspaces::{row_loops, summed_rows};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use crate::plan::access::{AccessMethod, distinct};
-use tamis_ir::algebra::UnaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
-
-/// So many entries of a list, which come together, are summed up in a register rather than one by one.
-const LONG_SEGMENT: f64 = 8.0;
-/// Functions of entries are computed in batches, which short segments end. Measured with exponentials: 15 entries take 1.6
-/// times as long as the whole list would, 40 as long, 100 take 0.8 of it.
-const BATCHED_SEGMENT: f64 = 48.0;
 
 /// A statement that computes a register, and after how many of the surrounding loops it can run.
 type Producer = (usize, Stmt);
@@ -35,7 +29,7 @@ impl Legaliser<'_> {
         let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
         let cheapest = || orders.into_iter().next().map(|(_, order)| order);
         let order = order_to_part(self, &task).or_else(cheapest).unwrap_or_default();
-        let rows = summed_rows(self, &task, &order);
+        let rows = summed_rows(self, &task, &order.vars);
         let copies = sorts(self, &order);
         let apart = if rows.is_some() || copies { None } else { split_loops(self, &task) };
         let steps = choices.first().map(|choice| choice.cost);
@@ -120,34 +114,6 @@ fn split_loops(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
 /// Whether sparse operands are copied for an order.
 fn sorts(cx: &Context<'_>, order: &Order) -> bool {
     order.converted.iter().any(|a| !cx.is_full(a))
-}
-
-/// Whether loops reach the positions of the result as entries of operands come.
-pub(in crate::legalise) fn scatters(cx: &Context<'_>, task: &Task) -> bool {
-    let revisited = cx.access_methods().is_revisited(task.value.accesses().into_iter());
-    revisited || cx.access_methods().is_list_driven(task) && !sums_segments(cx, task)
-}
-
-/// Whether a list has so many entries in each segment of its last level, on average, that a register sums them up, which
-/// all come together.
-fn sums_segments(cx: &Context<'_>, task: &Task) -> bool {
-    let sparse = distinct(&task.value).into_iter().find(|a| !cx.is_full(a));
-    let Some(levels) = sparse.and_then(|a| cx.positions(&a)) else { return false };
-    let outer = levels.iter().take_while(|(_, v, _)| task.vars.contains(v)).count();
-    let inside = levels[outer..].iter().any(|(_, v, _)| task.vars.contains(v));
-    let above = &levels[..levels.len().saturating_sub(1)];
-    let cells: f64 = above.iter().map(|(_, v, _)| cx.dimension_of(*v)).product();
-    let entries = levels.last().map_or(0.0, |(.., positions)| *positions);
-    let is_batched = levels.last().is_some_and(|(_, v, _)| has_functions_of(*v, &task.value));
-    let least = if is_batched { BATCHED_SEGMENT } else { LONG_SEGMENT };
-    outer > 0 && !inside && entries >= least * cells
-}
-
-/// Whether a value has functions, other than square roots, of what depends on a variable.
-fn has_functions_of(var: IndexVar, e: &Expr) -> bool {
-    let is_slow = matches!(e, Expr::Unary(op, _) if op.needs_float() && *op != UnaryOp::Sqrt);
-    is_slow && e.free_vars().contains(&var)
-        || e.children().into_iter().any(|child| has_functions_of(var, child))
 }
 
 /// The loops of a task in an order.

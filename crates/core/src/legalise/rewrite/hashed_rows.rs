@@ -13,8 +13,7 @@
 
 use super::row_workspaces::{Rows, has_reduction};
 use crate::format::{LevelMap, LevelSpec};
-use crate::legalise::order::loops::scatters;
-use crate::legalise::output::{follows_rows, output_order};
+use crate::legalise::output::{follows_rows, output_order, scatters};
 use crate::legalise::{Context, Task};
 use crate::level::HASHED_WORKSPACE;
 use crate::notation::Expr;

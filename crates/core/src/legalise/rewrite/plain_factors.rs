@@ -17,13 +17,14 @@
 //! Values stay with the entries of tensors that list coordinates, so that no zero is computed that was
 //! implicit. Integers are left as they are: their quotients are rounded.
 
+use crate::legalise::functions::has_functions;
 use crate::legalise::order::best_order;
 use crate::legalise::rewrite::contraction::{is_contracted, one_sum};
 use crate::legalise::rewrite::factorize::order_apart;
 use crate::legalise::rewrite::semiring::{Semiring, read_forwards};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
-use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::ids::IndexVar;
 
 /// A factor of a product, or what it is divided by.
@@ -174,7 +175,7 @@ fn pays_alone(cx: &Context<'_>, factors: &[Factor<'_>]) -> bool {
         let mut others = own.clone();
         others.retain(|v| !listed.indices.contains(v));
         home(cx, &tensors, &own).is_none()
-            && takes_long(value)
+            && has_functions(value)
             && 2.0 * size(&own) < entries as f64 * size(&others)
     })
 }
@@ -233,22 +234,5 @@ fn factors_of<'e>(e: &'e Expr, into: &mut Vec<Factor<'e>>) {
         }
         Expr::Access(access) if read_forwards(e).is_some() => into.push(Factor::Tensor(access)),
         e => into.push(Factor::Times(e)),
-    }
-}
-
-/// Whether a value has functions or quotients.
-pub(super) fn takes_long(e: &Expr) -> bool {
-    is_function(e) || e.children().into_iter().any(takes_long)
-}
-
-/// Whether a value is that of a function, or a quotient.
-pub(in crate::legalise) fn is_function(e: &Expr) -> bool {
-    match e {
-        Expr::Unary(op, _) => *op != UnaryOp::Neg,
-        Expr::Binary(op, ..) => {
-            matches!(op, BinaryOp::Div | BinaryOp::Mod | BinaryOp::Pow | BinaryOp::Atan2)
-        }
-        Expr::UserUnary(..) => true,
-        _ => false,
     }
 }

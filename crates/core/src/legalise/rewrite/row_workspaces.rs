@@ -12,7 +12,6 @@
 
 use crate::cin::Stmt;
 use crate::format::{LevelMap, LevelSpec};
-use crate::legalise::order::Order;
 use crate::legalise::{Context, Task};
 use crate::level::{DENSE, LevelKind};
 use crate::notation::{Access, Expr};
@@ -38,7 +37,7 @@ pub(in crate::legalise) struct Rows {
 pub(in crate::legalise) fn summed_rows(
     cx: &Context<'_>,
     task: &Task,
-    order: &Order,
+    loops: &[IndexVar],
 ) -> Option<Rows> {
     let Expr::Reduce { vars: reduced, body, .. } = &task.value else { return None };
     let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
@@ -54,12 +53,12 @@ pub(in crate::legalise) fn summed_rows(
         || cx.access_methods().is_revisited_by(&task.value)
         || cx.access_methods().is_list_driven(task)
         || accesses.iter().any(|a| a.is_sliced())
-        || !order.vars.iter().all(own)
+        || !loops.iter().all(own)
     {
         return None;
     }
-    let outer = order.vars.iter().take_while(|v| task.vars.contains(v)).count();
-    let inner = order.vars[outer..].iter().copied();
+    let outer = loops.iter().take_while(|v| task.vars.contains(v)).count();
+    let inner = loops[outer..].iter().copied();
     let row: Vec<IndexVar> = inner.filter(|v| task.vars.contains(v)).collect();
     let known = row.iter().filter_map(|v| cx.known_dimension(*v)).fold(1, u64::saturating_mul);
     (outer > 0 && !row.is_empty() && known <= MOST).then_some(Rows { outer, row, kind: DENSE })

@@ -13,10 +13,11 @@
 use crate::cin::Role;
 use crate::format::Format;
 use crate::legalise::copies::transpose::{is_written_often, transposed_result};
+use crate::legalise::gathered::gathered_elsewhere;
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::order::loops::{innermost_reduced, reduced_loops};
 use crate::legalise::order::{Order, best_order};
-use crate::legalise::output::{gathered_elsewhere, output_order};
+use crate::legalise::output::output_order;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points};
 use crate::legalise::rewrite::nary_sum::gather;
@@ -172,7 +173,7 @@ impl Legaliser<'_> {
         let order = best_order(self, &task, false);
         if !told
             && (same_start && gathers_rows(self, &task, &order)
-                || summed_rows(self, &task, &order).is_some()
+                || summed_rows(self, &task, &order.vars).is_some()
                 || hashed_rows(self, &task, &order.vars, None).is_some())
         {
             return task;

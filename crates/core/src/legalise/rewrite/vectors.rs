@@ -18,13 +18,13 @@
 //! Vectors over the variable of the operand's outermost level are left to its loop ([`crate::legalise::order`]).
 //! Divisors stay divisors: what has no numerator of its own stays.
 
+use crate::legalise::functions::{has_functions, is_slow_function};
 use crate::legalise::order::association::flatten;
-use crate::legalise::rewrite::plain_factors::takes_long;
 use crate::legalise::rewrite::row_workspaces::has_reduction;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use std::collections::BTreeSet;
-use tamis_ir::algebra::{BinaryOp, Strictness, UnaryOp};
+use tamis_ir::algebra::{BinaryOp, Strictness};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
@@ -45,9 +45,8 @@ impl Legaliser<'_> {
     }
 
     fn functions_apart(&mut self, e: Expr, compute: DataType) -> Expr {
-        let is_slow = matches!(&e, Expr::Unary(op, _) if op.needs_float() && *op != UnaryOp::Sqrt);
         match e.free_vars()[..] {
-            [var] if is_slow && is_vector(self, &e, var) => {
+            [var] if is_slow_function(&e) && is_vector(self, &e, var) => {
                 self.temporary("t", None, vec![var], e, compute)
             }
             _ => e.map_children(&mut |child| self.functions_apart(child, compute)),
@@ -84,7 +83,7 @@ fn repeated_var(cx: &Context<'_>, factors: &[(BinaryOp, &Expr)]) -> Option<Index
         let own = || factors.iter().filter(|(_, factor)| is_vector(cx, factor, var));
         let mut numerators = own().filter(|(op, _)| *op == BinaryOp::Mul).peekable();
         numerators.peek().is_some()
-            && (own().count() > 1 || numerators.any(|(_, factor)| takes_long(factor)))
+            && (own().count() > 1 || numerators.any(|(_, factor)| has_functions(factor)))
             && WORTH * cx.dimension_of(var) < entries
     })
 }
