@@ -33,3 +33,28 @@ fn zeros_that_decide_are_what_is_computed() {
         }
     }
 }
+
+/// The guide has the constants that loops are weighed by, with their figures.
+#[test]
+fn the_guide_has_the_constants_of_the_cost_model() {
+    let source = include_str!("../../core/src/legalise/cost.rs");
+    let guide = include_str!("../../../docs/guide/plan.md");
+    let rows = || guide.lines().filter(|line| line.starts_with("| `"));
+    let constants =
+        source.lines().filter_map(|line| line.split_once("const ")?.1.split_once(": f64 = "));
+    let mut count = 0;
+    for (name, figure) in constants {
+        let quoted = format!("`{name}`");
+        let row = rows().find(|row| row.contains(&quoted));
+        let row = row.unwrap_or_else(|| panic!("docs/guide/plan.md lacks the constant {name}"));
+        let figure = figure.trim_end_matches(';').trim_end_matches(".0");
+        if figure.parse::<f64>().is_ok_and(|figure| figure < 1e3) {
+            let cells: Vec<&str> = row.split('|').collect();
+            let at = cells[1].split(", ").position(|own| own.trim() == quoted);
+            let own = at.and_then(|at| cells[2].split(", ").nth(at)).map(str::trim);
+            assert!(own.is_none_or(|own| own == figure), "{name} is {figure}, not as in {row}");
+        }
+        count += 1;
+    }
+    assert!(count > 10, "no constants were found");
+}

@@ -1,7 +1,7 @@
 //! The ways to run the loops of a kernel that legalisation weighed, for people.
 //!
 //! ```text
-//! # A: loops i -> j -> k -> l with sums apart, about 2e7 steps
+//! # A: loops i -> j -> k -> l with sums apart, about 2e7 multiply-adds
 //! #   rather than i -> j -> k -> l, 1e10; k -> i -> j -> l, 3e10
 //! ```
 
@@ -30,7 +30,7 @@ pub fn text(program: &Program) -> String {
     for kernel in &program.kernels {
         let Some((chosen, others)) = kernel.choices.split_first() else { continue };
         let (name, way) = (program.name(kernel), way(program, chosen));
-        out += &format!("# {name}: loops {way}, about {:.0e} steps\n", chosen.cost);
+        out += &format!("# {name}: loops {way}, about {:.0e} multiply-adds\n", chosen.cost);
         let others = others.iter().map(|c| format!("{}, {:.0e}", self::way(program, c), c.cost));
         let others: Vec<String> = others.collect();
         if !others.is_empty() {

@@ -3,7 +3,7 @@
 //! ```text
 //! R(i) = max(j, A(i,j))        for j: walk A(i,j) level 2
 //!                                s max= A(i,j)
-//!                              elsewhere, once
+//!                              at coordinates left out, once
 //!                                s max= 0
 //! ```
 

@@ -29,8 +29,8 @@ pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Dia
     let names = CinParser::of(program);
     let mut lines = Lines { program, names, known, text, lines: lines(text), at: 0 };
     let output = lines.output(kernel)?;
-    while lines.begins("estimate of legalisation") || lines.begins("parts") || lines.begins("whole")
-    {
+    let follow = ["estimate of legalisation", "may be cut", "not cut"];
+    while follow.iter().any(|words| lines.begins(words)) {
         lines.at += 1;
     }
     let root = match lines.begins("nothing") {
@@ -125,7 +125,12 @@ impl<'t> Lines<'t> {
     fn output(&mut self, kernel: &Kernel) -> Parsed<Output> {
         let mut line = self.line()?;
         self.at += 1;
+        line.eat("temporary");
         self.access(&mut line)?;
+        if line.eat(", a copy of") {
+            self.access(&mut line)?;
+            line.expect(",")?;
+        }
         if let Some((_, output)) = OUTPUTS.into_iter().find(|(words, _)| line.eat(words)) {
             // What elements hold before follows from the kernel.
             return Ok(output);
@@ -256,13 +261,13 @@ impl<'t> Lines<'t> {
             result_level,
         };
         nest.body = self.body(&nest, register, depth + 1)?;
-        if self.is_at(depth) && self.begins("elsewhere") {
+        if self.is_at(depth) && self.begins("at coordinates left out") {
             let mut line = self.line()?;
             self.at += 1;
-            let times = match line.eat("elsewhere, once") {
+            let times = match line.eat("at coordinates left out, once") {
                 true => Times::Once,
                 false => {
-                    line.expect("elsewhere, times their number")?;
+                    line.expect("at coordinates left out, times their number")?;
                     Times::Each
                 }
             };
@@ -369,7 +374,11 @@ impl<'t> Lines<'t> {
 
     /// The set of some drivers.
     fn present(&mut self, nest: &Loop, line: &mut Reader<'t>) -> Parsed<Set> {
-        if line.eat("any") || line.eat("none") {
+        let is_empty = line.eat("any")
+            || line.rest().starts_with("not ")
+            || line.rest().starts_with("neither ");
+        if is_empty {
+            // Which operands these are follows from the loop.
             return Ok(0);
         }
         let mut set: Set = 0;

@@ -18,10 +18,10 @@ use super::{
     Absent, Advance, Assembly, Body, CutBy, Driver, Duplicates, Join, Locate, Lookup, Loop, Merge,
     Node, NotCut, Output, Partition, Plan, Planner, Rest, Times, Where, Window,
 };
-use crate::cin::{Kernel, ParallelUnit, Program, Races, Relation, Stmt, Tag, text};
+use crate::cin::{Choice, Kernel, ParallelUnit, Program, Races, Relation, Role, Stmt, Tag, text};
 use crate::format::LevelMap;
 use crate::iteration::lattice::Set;
-use crate::notation::Access;
+use crate::notation::{Access, Expr};
 use std::fmt::Write;
 use tamis_ir::ids::IndexVar;
 
@@ -31,14 +31,15 @@ pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
     let mut printer = Printer { program, kernel, names, out: String::new() };
     let modes = program.tensors[kernel.result].modes.clone();
     let result = printer.names.access(&Access::of(kernel.result, modes));
+    let (role, source) = printer.role();
     let how = printer.output(&plan.output);
-    printer.line(0, &format!("{result} {how}"));
+    printer.line(0, &format!("{role}{result}{source} {how}"));
     if let Some(choice) = kernel.choices.first().filter(|c| c.loops == each_once(kernel)) {
-        printer.line(0, &format!("estimate of legalisation: {:.0e} multiply-adds", choice.cost));
+        printer.estimate(choice);
     }
     match &plan.parts {
         Err(NotCut::NotAsked) => {}
-        Err(whole) => printer.line(0, &format!("whole: {}", whole.reason())),
+        Err(whole) => printer.line(0, &format!("not cut: {}", whole.reason())),
         Ok(partition) => printer.parts(partition),
     }
     match &plan.root {
@@ -93,6 +94,15 @@ impl Rest {
     }
 }
 
+/// What a statement copies, if it does nothing else.
+fn copied(stmt: &Stmt) -> Option<&Access> {
+    match stmt {
+        Stmt::Forall { body, .. } => copied(body),
+        Stmt::Assign { op: None, rhs: Expr::Access(source), .. } => Some(source),
+        _ => None,
+    }
+}
+
 /// The variables of a kernel's loops, outermost first, each once.
 fn each_once(kernel: &Kernel) -> Vec<IndexVar> {
     let mut found = vec![];
@@ -132,6 +142,29 @@ struct Printer<'p> {
 }
 
 impl Printer<'_> {
+    /// What tells a temporary from a result, and a copy from what is computed.
+    fn role(&self) -> (&'static str, String) {
+        let is_temporary = self.program.tensors[self.kernel.result].role == Role::Temporary;
+        match copied(&self.kernel.body) {
+            Some(source) if is_temporary => {
+                ("temporary ", format!(", a copy of {},", self.names.access(source)))
+            }
+            _ if is_temporary => ("temporary ", String::new()),
+            _ => ("", String::new()),
+        }
+    }
+
+    /// What the loops cost, and that of copies for them.
+    fn estimate(&mut self, choice: &Choice) {
+        let names = choice.copied.iter().map(|&t| self.names.tensors[t].as_str());
+        let names = names.collect::<Vec<_>>().join(" and ");
+        let copies = if names.is_empty() { names } else { format!(", with copies of {names}") };
+        self.line(
+            0,
+            &format!("estimate of legalisation: {:.0e} multiply-adds{copies}", choice.cost),
+        );
+    }
+
     /// How a result is written, in words.
     fn output(&self, output: &Output) -> String {
         let Output::Assemble(Assembly { vars, loops, in_order, rest }) = output else {
@@ -172,15 +205,15 @@ impl Printer<'_> {
             CutBy::Segments => "segments of equal coordinates",
         };
         let join = match partition.join {
-            Join::Shared { .. } => "which write elements of their own".to_owned(),
-            Join::Concatenate => "whose levels are concatenated".to_owned(),
-            Join::Combine(op) => format!("combined by {}", op.binary().name()),
+            Join::Shared { .. } => "parts write elements of their own".to_owned(),
+            Join::Concatenate => "levels of parts are concatenated".to_owned(),
+            Join::Combine(op) => format!("arrays of parts are combined by {}", op.binary().name()),
             Join::Overlap { op, .. } => {
-                format!("combined by {} where they meet", op.binary().name())
+                format!("arrays of parts are combined by {} where they overlap", op.binary().name())
             }
-            Join::Pack { .. } => "whose entries are packed together".to_owned(),
+            Join::Pack { .. } => "entries of parts are packed together".to_owned(),
         };
-        self.line(0, &format!("parts by {cut} of {var}, {join}"));
+        self.line(0, &format!("may be cut by {cut} of {var}: {join}"));
     }
 
     fn node(&mut self, node: &Node, depth: usize) {
@@ -259,7 +292,7 @@ impl Printer<'_> {
                 Times::Once => "once",
                 Times::Each => "times their number",
             };
-            self.line(depth, &format!("elsewhere, {times}"));
+            self.line(depth, &format!("at coordinates left out, {times}"));
             self.node(&rest.node, depth + 1);
         }
     }
@@ -270,11 +303,13 @@ impl Printer<'_> {
                 [case] if case.present == nest.all_drivers() => self.node(&case.node, depth),
                 cases => {
                     for case in cases {
-                        let only = if case.present == nest.all_drivers() { "" } else { "only " };
+                        let all = self.names_of(nest, nest.all_drivers());
                         let names = self.names_of(nest, case.present);
-                        let there = match &names[..] {
-                            [] => "none".to_owned(),
-                            names => format!("{only}{}", names.join(" and ")),
+                        let there = match (&names[..], &all[..]) {
+                            ([], [one]) => format!("not {one}"),
+                            ([], all) => format!("neither {}", all.join(" nor ")),
+                            (names, all) if names.len() == all.len() => names.join(" and "),
+                            (names, _) => format!("only {}", names.join(" and ")),
                         };
                         self.line(depth, &format!("where {there}"));
                         self.node(&case.node, depth + 1);
