@@ -139,7 +139,7 @@ fn properties(kind: LevelKind) -> String {
 fn capabilities(kind: LevelKind) -> String {
     let p = kind.properties();
     let all = [
-        ("value iteration", p.full || kind.parts().contains(&Part::Mask)),
+        ("coordinate value iteration", p.full || kind.parts().contains(&Part::Mask)),
         ("position iteration", kind.walks()),
         ("locate", kind.locates()),
         ("append", kind.append().is_some()),
