@@ -11,7 +11,6 @@ use crate::ranks::{Operand, Ranks};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tamis::dist::{Described, Distributed, Placements, agree, format_of};
-use tamis::format::LevelMap;
 use tamis::notation::Program;
 use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, Storage, Strictness, Values,
@@ -340,7 +339,7 @@ pub fn storages(
 /// Whether a tensor may store more values than it has entries.
 fn is_padded(storage: &Storage) -> bool {
     let levels = storage.format.levels();
-    let mapped = levels.iter().any(|level| !matches!(level.map, LevelMap::Mode(_)));
+    let mapped = !storage.format.stores_modes();
     let is_compact = levels.last().is_none_or(|level| {
         let properties = level.kind.properties();
         properties.compact && !properties.full

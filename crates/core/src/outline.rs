@@ -12,7 +12,7 @@
 
 use crate::cin::simplify::written;
 use crate::cin::{Derived, Kernel, Program, Relation, Role, Root, Scale, Stmt};
-use crate::format::{Format, LevelMap};
+use crate::format::Format;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::Expr;
 use crate::plan::{Rest, plan, unreadable};
@@ -93,8 +93,8 @@ fn stores(program: &mut Program, tensor: TensorId, producer: &Stmt) -> bool {
     match local.role {
         Role::Register(initial) => local.storage.fill = initial,
         Role::Workspace => {
+            let modes = local.storage.format.stores_modes();
             let levels = local.storage.format.levels().iter();
-            let modes = levels.clone().all(|l| matches!(l.map, LevelMap::Mode(_)));
             let kinds = levels.map(|l| if l.kind.properties().full { DENSE } else { COMPRESSED });
             if !sized || !modes {
                 return false;

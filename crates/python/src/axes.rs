@@ -20,7 +20,7 @@ use tamis::{Buffer, DataType, Diagnostic, Element, IndexWidth, LevelData, Storag
 /// Whether each level is that of one axis, and dense or compressed.
 pub(crate) fn is_plain(levels: &[LevelSpec]) -> bool {
     let is_known = |level: &LevelSpec| level.kind == DENSE || level.kind == COMPRESSED;
-    levels.iter().all(|level| is_known(level) && matches!(level.map, LevelMap::Mode(_)))
+    levels.iter().all(|level| is_known(level) && level.stores_mode())
 }
 
 /// Whether a tensor has levels that are dense or compressed, in the order of its axes but for those of one

@@ -13,7 +13,7 @@ use crate::lookup::{Lookup, places};
 use crate::tensor::valid;
 use pyo3::prelude::*;
 use std::ops::Range;
-use tamis::format::{Format, LevelMap, LevelSpec};
+use tamis::format::{Format, LevelSpec};
 use tamis::ids::{Id, Mode};
 use tamis::level::{COMPRESSED, DENSE, Part};
 use tamis::{Buffer, Code, Diagnostic, Element, IndexWidth, LevelData, Storage, Tensor};
@@ -90,7 +90,7 @@ pub(crate) struct Selected {
 pub(crate) fn is_known(format: &Format) -> bool {
     let Some((last, above)) = format.levels().split_last() else { return false };
     let is_basic = |level: &LevelSpec| level.kind == DENSE || level.kind == COMPRESSED;
-    let is_mode = |level: &LevelSpec| matches!(level.map, LevelMap::Mode(_));
+    let is_mode = |level: &LevelSpec| level.stores_mode();
     // Rows may be unordered.
     let kind = last.kind.properties();
     let is_open = kind.compact && !kind.branchless && !kind.interleaved;

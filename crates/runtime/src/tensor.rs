@@ -5,7 +5,7 @@
 
 use crate::memory::Buffer;
 use std::cmp::Ordering;
-use tamis_core::format::{Format, FormatSpec, LevelMap, Storage};
+use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::level::{Crd, Header, LevelView, Numbers, Part, RANGE};
 use tamis_ir::algebra::{BinaryOp, eval};
 use tamis_ir::datatype::Scalar;
@@ -193,9 +193,11 @@ impl Tensor {
 
     /// Whether every position of the last level is an entry.
     pub fn has_only_entries(&self) -> bool {
-        self.storage.format.levels().iter().all(|l| {
-            l.kind.properties().compact && matches!(l.map, LevelMap::Mode(_)) && l.kind != RANGE
-        })
+        self.storage
+            .format
+            .levels()
+            .iter()
+            .all(|l| l.kind.properties().compact && l.stores_mode() && l.kind != RANGE)
     }
 
     /// Bytes of all arrays.

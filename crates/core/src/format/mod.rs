@@ -51,6 +51,11 @@ impl LevelSpec {
         LevelSpec { map: LevelMap::Mode(mode), kind }
     }
 
+    /// Whether the level stores a mode as it is: no block, diagonal or slot.
+    pub fn stores_mode(&self) -> bool {
+        matches!(self.map, LevelMap::Mode(_))
+    }
+
     /// Whether the level has an array of a part; slots have a width of their own.
     pub fn has(&self, part: Part) -> bool {
         let slots = part == Part::Width && matches!(self.map, LevelMap::Slot(_));
@@ -156,6 +161,11 @@ impl Format {
         self.levels.iter().all(full)
     }
 
+    /// Whether each level stores a mode as it is: there are no blocks, diagonals or slots.
+    pub fn stores_modes(&self) -> bool {
+        self.levels.iter().all(LevelSpec::stores_mode)
+    }
+
     /// Whether positions are made as coordinates come, in workspaces that hash them.
     pub fn grows(&self) -> bool {
         self.levels.iter().any(|l| l.kind.format().scratch().is_some_and(Scratch::grows))
@@ -177,21 +187,14 @@ impl Format {
     pub fn is_plain(&self) -> bool {
         self.levels.iter().all(|l| {
             let p = l.kind.properties();
-            matches!(l.map, LevelMap::Mode(_))
-                && p.ordered
-                && p.unique
-                && p.compact
-                && !p.branchless
-                && !p.interleaved
+            l.stores_mode() && p.ordered && p.unique && p.compact && !p.branchless && !p.interleaved
         })
     }
 
     /// Whether the levels are dense or compressed ones that store the modes as they are: those
     /// whose arrays are built and searched without generated code.
     pub fn is_basic(&self) -> bool {
-        self.levels.iter().all(|l| {
-            matches!(l.map, LevelMap::Mode(_)) && (l.kind == DENSE || l.kind == COMPRESSED)
-        })
+        self.levels.iter().all(|l| l.stores_mode() && (l.kind == DENSE || l.kind == COMPRESSED))
     }
 
     /// Whether a coordinate may have several entries, whose values are to be added.
@@ -297,7 +300,7 @@ impl Storage {
     /// fill value of dense arrays, which store every element, and for the widths of arrays that no level has.
     pub fn takes(&self, other: &Storage) -> bool {
         let levels = self.format.levels();
-        let is_dense = |l: &LevelSpec| l.kind == DENSE && matches!(l.map, LevelMap::Mode(_));
+        let is_dense = |l: &LevelSpec| l.kind == DENSE && l.stores_mode();
         let has = |part| levels.iter().any(|l| l.has(part));
         let is_alike = || {
             self.format == other.format

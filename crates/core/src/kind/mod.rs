@@ -21,7 +21,7 @@ pub use shared_structure::shared_structure;
 
 use crate::cin::simplify::written;
 use crate::cin::{Kernel, KernelKind, Program, Role, Stmt};
-use crate::format::{Format, LevelMap, Storage};
+use crate::format::{Format, Storage};
 use crate::level::{DENSE, LISTED};
 use crate::notation::{Access, Expr};
 use crate::plan::unreadable;
@@ -120,7 +120,7 @@ fn gathered(
     (lhs, op): (&Access, ReduceOp),
 ) -> Stmt {
     let levels = program.storage(kernel.result).format.levels();
-    let plain = levels.last().is_some_and(|l| matches!(l.map, LevelMap::Mode(_)));
+    let plain = levels.last().is_some_and(|l| l.stores_mode());
     let vars = program.level_vars(kernel.result, &lhs.indices);
     // Operands that repeat coordinates come to a row of the result again.
     let once = kernel.assembly.workspace && !kernel.scatter;

@@ -13,7 +13,7 @@
 use super::combined;
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, KernelKind, Program, Stmt};
-use crate::format::{LevelMap, LevelSpec};
+use crate::format::LevelSpec;
 use crate::level::Part;
 use crate::notation::Access;
 use tamis_ir::ids::{IndexVar, TensorId};
@@ -76,13 +76,12 @@ fn stores_alike(
 ) -> bool {
     let (own, other) = (program.storage(result), program.storage(operand.tensor));
     let (levels, others) = (own.format.levels(), other.format.levels());
-    let plain = |level: &LevelSpec| matches!(level.map, LevelMap::Mode(_));
     let walked = |level: &LevelSpec| {
         let p = level.kind.properties();
         let listed = level.kind.walks() && !level.kind.locates() && !p.branchless;
         p.full || listed && p.ordered && p.unique && p.compact
     };
-    let same = |(a, b): (&LevelSpec, &LevelSpec)| a.kind == b.kind && walked(a) && plain(b);
+    let same = |(a, b): (&LevelSpec, &LevelSpec)| a.kind == b.kind && walked(a) && b.stores_mode();
     let last = others.get(count - 1);
     // As many as coordinates, so that nobody has to count.
     let lists =
@@ -94,7 +93,7 @@ fn stores_alike(
         && operand.slices.is_empty()
         && !of_operand.iter().enumerate().any(repeats)
         && (own.pos, own.crd) == (other.pos, other.crd)
-        && levels.iter().all(plain)
+        && own.format.stores_modes()
         && last.is_some_and(lists)
         && of_operand[..count] == vars[..count]
         && levels.iter().zip(others).take(count).all(same)

@@ -301,7 +301,7 @@ impl Planner<'_> {
     /// Whether the levels of the result are its modes, so that its elements are all there is.
     pub(crate) fn has_plain_modes(self) -> bool {
         let levels = self.result_format().levels();
-        levels.iter().all(|l| matches!(l.map, LevelMap::Mode(_)) && !l.kind.properties().branchless)
+        levels.iter().all(|l| l.stores_mode() && !l.kind.properties().branchless)
     }
 
     /// Whether a variable has a value once an element of the result is known.

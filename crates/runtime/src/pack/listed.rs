@@ -8,7 +8,7 @@ use crate::pack::Duplicates;
 use crate::pack::values::Stored;
 use crate::radix::{is_sorted, sorted_order};
 use crate::tensor::LevelData;
-use tamis_core::format::{Format, LevelMap};
+use tamis_core::format::Format;
 use tamis_ir::datatype::{DataType, IndexWidth};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::half::{Bf16, F16};
@@ -17,7 +17,7 @@ use tamis_ir::half::{Bf16, F16};
 pub fn is_list(format: &Format) -> bool {
     let levels = format.levels();
     let last = levels.len();
-    let plain = levels.iter().all(|level| matches!(level.map, LevelMap::Mode(_)));
+    let plain = levels.iter().all(|level| level.stores_mode());
     plain && last > 1 && format.chain_goes_on(0) && format.chain_head(last - 1) == 0
 }
 

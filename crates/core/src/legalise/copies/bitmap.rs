@@ -12,7 +12,7 @@
 //! telling which coordinates to visit.
 
 use super::in_order::replace;
-use crate::format::{Format, LevelMap};
+use crate::format::Format;
 use crate::legalise::order::merge_strategy::SKEWED;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
@@ -104,7 +104,7 @@ fn merges_of(cx: &Context<'_>, task: &Task, outer: &[IndexVar]) -> f64 {
 fn places(cx: &Context<'_>, access: &Access, var: IndexVar, outer: &[IndexVar]) -> Option<f64> {
     let levels = cx.positions(access)?;
     let ((_, last, _), above) = levels.split_last()?;
-    let plain = levels.iter().all(|(level, ..)| matches!(level.map, LevelMap::Mode(_)));
+    let plain = levels.iter().all(|(level, ..)| level.stores_mode());
     let rows = above.iter().all(|(_, of, _)| outer.contains(of));
     let format = &cx.program.storage(access.tensor).format;
     let suits = plain

@@ -10,7 +10,7 @@
 //! sparse operands are known to have so many entries that loops come to each element more often.
 
 use crate::cin::Role;
-use crate::format::{Format, LevelMap};
+use crate::format::Format;
 use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
@@ -78,5 +78,5 @@ fn is_across(levels: &[IndexVar], loops: &[IndexVar]) -> bool {
 
 /// Whether a format has an array over all modes, in some order.
 pub(in crate::legalise) fn is_dense(format: &Format) -> bool {
-    format.levels().iter().all(|l| l.kind == DENSE && matches!(l.map, LevelMap::Mode(_)))
+    format.levels().iter().all(|l| l.kind == DENSE && l.stores_mode())
 }

@@ -6,7 +6,7 @@
 //! sparse ties to another mode, only a sum over a dense operand, is dense too: `csr` times dense is
 //! dense, whichever side is which.
 
-use crate::format::{Format, LevelMap, LevelSpec, Storage};
+use crate::format::{Format, LevelSpec, Storage};
 use crate::legalise::Context;
 use crate::level::{COMPRESSED, DENSE, LevelKind};
 use crate::notation::{Access, Expr};
@@ -99,7 +99,7 @@ fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec
     let mut chains: Vec<Vec<IndexVar>> = vec![];
     for access in value.accesses() {
         let levels = cx.program.levels(access);
-        let is_plain = levels.iter().all(|(level, _)| matches!(level.map, LevelMap::Mode(_)));
+        let is_plain = levels.iter().all(|(level, _)| level.stores_mode());
         let chain: Vec<IndexVar> = levels.into_iter().map(|(_, v)| v).collect();
         if cx.is_full(access) || chain.len() < 2 {
             continue;

@@ -12,7 +12,6 @@
 //! workspaces, section 4.4).
 
 use super::row_workspaces::{Rows, has_reduction};
-use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::output::{follows_rows, output_order, scatters};
 use crate::legalise::{Context, Task};
 use crate::level::HASHED_WORKSPACE;
@@ -35,11 +34,10 @@ pub(in crate::legalise) fn hashed_rows(
 ) -> Option<Rows> {
     let Expr::Reduce { op, vars: reduced, body } = &task.value else { return None };
     let storage = cx.program.storage(task.result);
-    let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
     let own = |v: &IndexVar| task.vars.contains(v) || reduced.contains(v);
     let identity = cx.program.identity(*op, task.compute);
     let starts = identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
-    let simple = storage.format.levels().iter().all(plain) && loops.iter().all(own) && starts;
+    let simple = storage.format.stores_modes() && loops.iter().all(own) && starts;
     let sliced = task.value.accesses().iter().any(|a| a.is_sliced());
     if cx.request.commands.given || sliced || !simple || has_reduction(body) || scatters(cx, task) {
         return None;

@@ -11,7 +11,6 @@
 //! workspaces, section 5).
 
 use crate::cin::Stmt;
-use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::{Context, Task};
 use crate::level::{DENSE, LevelKind};
 use crate::notation::{Access, Expr};
@@ -40,9 +39,8 @@ pub(in crate::legalise) fn summed_rows(
     loops: &[IndexVar],
 ) -> Option<Rows> {
     let Expr::Reduce { vars: reduced, body, .. } = &task.value else { return None };
-    let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
     let format = &cx.program.storage(task.result).format;
-    let is_dense = format.is_full() && format.levels().iter().all(plain);
+    let is_dense = format.is_full() && format.stores_modes();
     let simple = body.accesses().len() <= 2 && !has_reduction(body);
     let accesses = task.value.accesses();
     let own = |v: &IndexVar| task.vars.contains(v) || reduced.contains(v);

@@ -247,7 +247,7 @@ pub fn may_split(format: &Format) -> bool {
 
 /// Whether rows of the outermost mode follow each other in memory, and are all there.
 pub fn is_rows(format: &Format) -> bool {
-    let dense = |level: &LevelSpec| level.kind == DENSE && matches!(level.map, LevelMap::Mode(_));
+    let dense = |level: &LevelSpec| level.kind == DENSE && level.stores_mode();
     format.levels().iter().all(dense)
 }
 

@@ -22,10 +22,9 @@ mod product;
 mod rows;
 
 pub(in crate::legalise) use independent::independent;
-use product::{Factor, Product, edges_of, has_own_modes, lists};
+use product::{Factor, Product, edges_of, lists};
 
 use crate::cin::Stmt;
-use crate::format::LevelMap;
 use crate::legalise::cost::{CONTIGUOUS, STRIDE};
 use crate::legalise::order::topological;
 use crate::legalise::rewrite::semiring::Semiring;
@@ -141,7 +140,6 @@ pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Opt
 fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     let (semiring, vars, body) = Semiring::of(&task.value, task.compute)?;
     let accesses = semiring.tensors(body)?;
-    let format = &cx.program.storage(task.result).format;
     // A variable that no factor has counts terms, and needs a loop around all of them.
     let has = |v: &IndexVar| accesses.iter().any(|a| a.indices.contains(v));
     let is_product = vars.iter().all(has);
@@ -152,9 +150,13 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
         let is_whole = !a.is_diagonal() && a.indices.iter().all(|v| vars.contains(v));
         is_whole && !others.any(|o| o.indices.iter().any(own))
     };
-    let has_loops = |a: &&Access| has_own_modes(cx, a) || is_apart(a);
-    let fits = format.levels().iter().all(|level| matches!(level.map, LevelMap::Mode(_)));
-    if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(has_loops) {
+    let stores_modes = |tensor| cx.program.storage(tensor).format.stores_modes();
+    let has_loops = |a: &&Access| stores_modes(a.tensor) || is_apart(a);
+    if !is_product
+        || !stores_modes(task.result)
+        || task.compute.is_complex()
+        || !accesses.iter().all(has_loops)
+    {
         return None;
     }
     let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();

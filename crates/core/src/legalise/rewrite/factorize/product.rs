@@ -1,6 +1,5 @@
 //! Products to sum inside of loops.
 
-use crate::format::LevelMap;
 use crate::legalise::Context;
 use crate::legalise::order::edges;
 use crate::legalise::rewrite::semiring::Semiring;
@@ -50,7 +49,9 @@ impl Product {
     /// Those of the loops that are left: over the levels of operands that do not store their modes as they are.
     pub(super) fn loops(&self, cx: &Context<'_>) -> Vec<IndexVar> {
         self.of_factors(|factor| match factor {
-            Factor::Operand(a) if !has_own_modes(cx, a) => cx.level_vars(a),
+            Factor::Operand(a) if !cx.program.storage(a.tensor).format.stores_modes() => {
+                cx.level_vars(a)
+            }
             factor => factor.vars().to_vec(),
         })
     }
@@ -81,12 +82,6 @@ impl Product {
         sums.retain(|v| !self.written.contains(v));
         sums
     }
-}
-
-/// Whether each level of an operand stores a mode.
-pub(super) fn has_own_modes(cx: &Context<'_>, access: &Access) -> bool {
-    let levels = cx.program.storage(access.tensor).format.levels();
-    levels.iter().all(|level| matches!(level.map, LevelMap::Mode(_)))
 }
 
 /// Whether factors list the coordinates of some of the variables.
