@@ -312,8 +312,8 @@ fn provenance(program: &Program, kernel: &Kernel) -> Vec<Origin> {
     vars.into_iter().filter_map(origin).collect()
 }
 
-/// How a variable follows from those it was made from.
-fn derivation(program: &Program, var: IndexVar) -> Option<String> {
+/// How a variable follows from those it was made from, in words.
+pub(crate) fn derivation(program: &Program, var: IndexVar) -> Option<String> {
     let name = |v: &IndexVar| program.vars[*v].as_str();
     let Some(relation) = program.derived.relation(var) else {
         let map = program.derived.map(var)?;

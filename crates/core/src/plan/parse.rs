@@ -228,6 +228,10 @@ impl<'t> Lines<'t> {
     fn nest(&mut self, line: &mut Reader<'t>, depth: usize) -> Parsed<Node> {
         line.expect("for")?;
         let own = self.names.var(line)?;
+        if line.eat("(") {
+            // What the variable was made from is said by the kernel.
+            line.until(")")?;
+        }
         let (mut var, mut window) = (own, Window::Whole);
         if line.eat("in") {
             window = if line.eat("a part of") { Window::Part } else { Window::Whole };

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::cin::{Choice, Kernel, ParallelUnit, Program, Races, Relation, Role, Stmt, Tag, text};
 use crate::format::LevelMap;
+use crate::iteration::graph::derivation;
 use crate::iteration::lattice::Set;
 use crate::notation::{Access, Expr};
 use std::fmt::Write;
@@ -270,6 +271,12 @@ impl Printer<'_> {
     fn nest(&mut self, nest: &Loop, depth: usize) {
         let name = |v| self.names.vars[v].as_str();
         let mut head = format!("for {}", name(nest.own));
+        // Positions are named by what the loop visits.
+        let relation = self.program.derived.relation(nest.own);
+        let is_position = matches!(relation, Some(Relation::Position { .. }));
+        if let Some(how) = derivation(self.program, nest.own).filter(|_| !is_position) {
+            let _ = write!(head, " ({how})");
+        }
         if nest.var != nest.own || nest.window == Window::Part {
             let part = if nest.window == Window::Part { "a part of " } else { "" };
             let _ = write!(head, " in {part}{}", name(nest.var));
