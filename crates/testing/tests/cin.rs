@@ -72,6 +72,24 @@ fn plans_read_back() {
     }
 }
 
+/// Words of plans are names of tensors, too.
+#[test]
+fn plans_of_tensors_with_names_of_words_read_back() {
+    let text = "# words\nonly: csr\nneither: csr\nwhere: csr\ntemporary: csr\n\
+                temporary(i,j) = only(i,j) + neither(j,i); else(i) = max(j, where(i,j)) + level(i)\n\
+                ---- run\nonly 2x2 =\nneither 2x2 =\nwhere 2x2 =\nlevel 2 =\ntemporary 2x2 =\nelse 2 =\n";
+    let case = filetest::cases(text).expect("the case is read").remove(0);
+    let functions = Functions::of(&case).expect("the program compiles");
+    let program = functions.program();
+    assert!(program.kernels.len() > 2);
+    for kernel in &program.kernels {
+        let plan = plan::plan(program, kernel);
+        let text = plan::print(program, kernel, &plan);
+        let read = plan::parse(program, kernel, &text).unwrap_or_else(|d| panic!("{d}\n{text}"));
+        assert!(read == plan, "another plan:\n{text}");
+    }
+}
+
 #[test]
 fn wrong_plans_are_refused() {
     let case = filetest::cases(

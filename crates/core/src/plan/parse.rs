@@ -52,6 +52,12 @@ pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Dia
     }
 }
 
+/// Whether a text begins with a word, which is no tensor of that name.
+fn begins(text: &str, word: &str) -> bool {
+    let after = text.strip_prefix(word);
+    after.is_some_and(|after| after.is_empty() || after.starts_with([' ', ',', ':']))
+}
+
 /// The lines that are not empty, each with how far it is indented.
 fn lines(text: &str) -> Vec<(usize, std::ops::Range<usize>)> {
     let mut at = 0;
@@ -92,7 +98,7 @@ impl<'t> Lines<'t> {
     /// Whether the line at hand begins with a word.
     fn begins(&self, word: &str) -> bool {
         let part = self.lines.get(self.at).map(|(_, part)| part.clone());
-        part.is_some_and(|part| Reader::new(self.text, part).eat(word))
+        part.is_some_and(|part| begins(&self.text[part], word))
     }
 
     /// Refuses the first line that says something else than the plan that was read.
@@ -125,7 +131,7 @@ impl<'t> Lines<'t> {
     fn output(&mut self, kernel: &Kernel) -> Parsed<Output> {
         let mut line = self.line()?;
         self.at += 1;
-        line.eat("temporary");
+        let _ = begins(line.rest(), "temporary") && line.eat("temporary");
         self.access(&mut line)?;
         if line.eat(", a copy of") {
             self.access(&mut line)?;
@@ -355,7 +361,7 @@ impl<'t> Lines<'t> {
             let mut line = self.line()?;
             self.at += 1;
             let _ = words.iter().any(|words| line.eat(words));
-            let _ = line.eat("only");
+            let _ = begins(line.rest(), "only") && line.eat("only");
             let present = self.present(nest, &mut line)?;
             cases.push(Case { present, node: self.node(depth + 1)? });
         }
@@ -378,10 +384,7 @@ impl<'t> Lines<'t> {
 
     /// The set of some drivers.
     fn present(&mut self, nest: &Loop, line: &mut Reader<'t>) -> Parsed<Set> {
-        let is_empty = line.eat("any")
-            || line.rest().starts_with("not ")
-            || line.rest().starts_with("neither ");
-        if is_empty {
+        if ["any", "not", "neither"].iter().any(|word| begins(line.rest(), word)) {
             // Which operands these are follows from the loop.
             return Ok(0);
         }
