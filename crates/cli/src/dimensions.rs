@@ -20,19 +20,26 @@ pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Fai
         let var = || program.vars.iter().find(|v| !dims.vars.contains_key(&v.name));
         let (name, sizes) = assignment("-d", text, || Some(var()?.name.clone()))?;
         match (program.var(name), program.tensor(name)) {
-            (Some(_), _) => drop(dims.vars.insert(name.to_owned(), size(text, name, sizes)?)),
+            (Some(_), _) => {
+                let size = size(text, name, sizes)?;
+                let earlier = dims.vars.insert(name.to_owned(), size);
+                check_once(text, name, earlier.is_none_or(|earlier| earlier == size))?;
+            }
             (None, Some(tensor)) => {
                 let sizes = sizes.split('x').map(|s| size(text, name, s));
                 let sizes: Vec<u64> = sizes.collect::<Result<_, Failure>>()?;
                 let order = program.tensors[tensor].order;
                 if sizes.len() != order {
                     let message =
-                        format!("{name} has order {order}, -d gives {} dimensions", sizes.len());
-                    return Err(Diagnostic::new(Code::OrderMismatch, message)
-                        .help("give one dimension per mode")
-                        .into());
+                        format!("{name} has order {order}, not {}, as -d {text} says", sizes.len());
+                    let help = match order {
+                        0 => format!("{name} is a number here, no index variable"),
+                        _ => "give one dimension per mode".to_owned(),
+                    };
+                    return Err(Diagnostic::new(Code::OrderMismatch, message).help(help).into());
                 }
-                dims.tensors.insert(name.to_owned(), sizes);
+                let earlier = dims.tensors.insert(name.to_owned(), sizes.clone());
+                check_once(text, name, earlier.is_none_or(|earlier| earlier == sizes))?;
             }
             (None, None) => {
                 let message = format!("the expression has no index variable named {name}");
@@ -44,6 +51,16 @@ pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Fai
         }
     }
     Ok(dims)
+}
+
+/// Refuses a second size of the same.
+fn check_once(text: &str, name: &str, is_same: bool) -> Result<(), Failure> {
+    let reason = || format!("{name} has another size already");
+    if is_same {
+        Ok(())
+    } else {
+        Err(invalid(&format!("-d {text}"), &reason(), "give each one size"))
+    }
 }
 
 /// The dimensions of a file that does not say them: `-d 10x20`.

@@ -169,21 +169,24 @@ pub fn assignment<'a>(
     let parts = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
     parts.map(|(n, v)| (n.trim(), v.trim())).ok_or_else(|| {
         let told = format!("{option} {text}");
-        if let Some(name) = text.strip_suffix('=').filter(|name| !name.is_empty()) {
-            let value = match option {
-                "-i" | "-o" => "FILE",
-                "-f" => "FORMAT",
-                _ => "...",
-            };
-            let help = format!("write {option} {name}={value}");
-            return invalid(&told, "no value follows", &help);
-        }
+        let example = match option {
+            "-i" | "-o" => "FILE",
+            "-f" => "FORMAT",
+            "-g" => "1000x1000:0.01",
+            "-d" => "SIZE",
+            _ => "...",
+        };
         let name = meant().unwrap_or_else(|| "A".to_owned());
         let value = text.trim_matches('=');
+        let ends = text.strip_suffix('=').filter(|name| !name.is_empty());
+        if let Some(name) = ends.or_else(|| Some(value).filter(|value| *value == name)) {
+            let help = format!("write {option} {name}={example}");
+            return invalid(&told, "no value follows", &help);
+        }
         invalid(
             &told,
             "this names no tensor or variable, as in NAME=VALUE",
-            &format!("write {option} {name}={}", if value.is_empty() { "..." } else { value }),
+            &format!("write {option} {name}={}", if value.is_empty() { example } else { value }),
         )
     })
 }

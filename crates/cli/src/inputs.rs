@@ -2,7 +2,7 @@
 
 use crate::args::{ReadingArgs, TensorArgs};
 use crate::dimensions::{self, Dimensions, dimensions};
-use crate::failure::{Failure, assignment, invalid, suggested};
+use crate::failure::{Failure, assignment, invalid, note, suggested};
 use crate::generate::{Density, Generator};
 use crate::given::{check_all_given, next, order_of, other_order, twice};
 use crate::lists::{About, List, Listed, Readers, files};
@@ -165,6 +165,11 @@ pub fn operands(
     check_all_given(program, &lists.keys().chain(operands.keys()).map(String::as_str).collect())?;
     for (name, list) in lists {
         let storage = list.about().storage(formats.get(&name), dtype)?;
+        if storage.datatype.is_float() && list.list.is_rounded() {
+            let rounded =
+                format!("{name} has integers beyond 2^53, which {} rounds", storage.datatype);
+            note(&format!("{rounded}: --dtype i64 keeps them"));
+        }
         let _packing = progress::stage(format!("packing {name}"));
         let operand = stored(&name, list.list, storage, readers)?;
         operands.insert(name, operand);

@@ -123,6 +123,21 @@ impl Listed {
         }
     }
 
+    /// Whether there are integers that floats round.
+    pub fn is_rounded(&self) -> bool {
+        let lists = match self {
+            Listed::Whole(list) => std::slice::from_ref(list),
+            Listed::OfRanks { parts, .. } => parts,
+            // Text is read as integers only where there are such.
+            Listed::OnDisk { datatype, .. } => return datatype.integers().is_some(),
+        };
+        lists.iter().any(|list| match list.vals() {
+            Values::I64(vals) => vals.iter().any(|&x| x as f64 as i128 != i128::from(x)),
+            Values::U64(vals) => vals.iter().any(|&x| x as f64 as i128 != i128::from(x)),
+            _ => false,
+        })
+    }
+
     /// How many values would be stored, where that is known.
     pub fn stored_values(&self, storage: &Storage) -> Option<u64> {
         match self {

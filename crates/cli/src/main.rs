@@ -77,10 +77,12 @@ fn main() -> ExitCode {
     let level = tamis::processor::level().map_err(Failure::from);
     let done = level.and_then(|_| act(command, &mut out)).and_then(|()| Ok(out.flush()?));
     if let (Err(failure), true) = (&done, wants_json) {
-        // Where nobody can read that, the exit status has to do.
         let told = json::print(&mut out, serde_json::json!({"error": json::failure(failure)}));
-        let _ = told.and_then(|()| out.flush());
-        return failure.status();
+        return match told.and_then(|()| out.flush()) {
+            Ok(()) => failure.status(),
+            // Nothing more fits there.
+            Err(_) => failure.report(),
+        };
     }
     drop(out);
     if let Some(reason) = tamis::cache_refusal() {

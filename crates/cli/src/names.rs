@@ -27,7 +27,8 @@ pub fn program(text: &str) -> Result<String, String> {
     source.take(LONGEST + 1).read_to_string(&mut program).map_err(told)?;
     match program.len() as u64 > LONGEST {
         true => Err(format!("{name}: a program has at most {LONGEST} bytes")),
-        false => Ok(program),
+        // Editors on Windows put a byte order mark before a text.
+        false => Ok(program.trim_start_matches('\u{feff}').to_owned()),
     }
 }
 

@@ -251,7 +251,7 @@ impl Disk for Keeper<'_> {
 
 /// The folder for temporary files.
 fn folder() -> Result<PathBuf, Failure> {
-    let folder = std::env::temp_dir();
+    let folder = tamis::temporary::system_folder();
     if folder.is_dir() {
         return Ok(folder);
     }

@@ -139,9 +139,12 @@ impl DryRun<'_> {
             false => self.text(&estimate, out)?,
         }
         if estimate.bytes(self.threads) > budget::limit() as f64 && !args.json {
-            note(
-                "that is more memory than there is; --memory-limit runs some programs part by part",
-            );
+            note(match args.memory_limit {
+                Some(_) => "that is more than the limit: what can be cut runs part by part",
+                None => {
+                    "that is more memory than there is; --memory-limit runs some programs part by part"
+                }
+            });
         }
         Ok(())
     }

@@ -436,6 +436,12 @@ fn outputs(program: &Program, args: &RunArgs) -> Result<Vec<(String, PathBuf)>, 
         let Some(result) = program.tensor(name).filter(|id| results.contains(id)) else {
             let message = format!("the expression has no result named {name}");
             let help = match (&names[..], tamis::nearest(name, names.iter().copied())) {
+                // A copy of it is a result.
+                _ if program.tensor(name).is_some() => {
+                    format!(
+                        "{name} is an operand: write its copy, as in {name}_copy(i) = {name}(i), and -o {name}_copy={file}"
+                    )
+                }
                 (&[only], _) | (_, Some(only)) => format!("write -o {only}={file}"),
                 _ => format!("its results are {}", names.join(", ")),
             };

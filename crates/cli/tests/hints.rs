@@ -57,10 +57,30 @@ fn what_is_likely_meant_is_told() {
     check(&["info", "b.mtx.bz2"], 2, "help: decompress it: of compressed files, .gz are read");
     check(&["info", "Cargo.toml"], 2, "help: known are .npz");
     check(&["run", "y = 2 * s", "-i", "s=-1e400"], 2, "help: write inf, or scale it\n");
-    let plus = ["run", "y(i) = x(i) + inf", "-g", "x=5:dense"];
-    check(&plus, 2, "help: write 1e999\n");
+    let plus = ["run", "y(i) = x(i) + oo", "-g", "x=5:dense"];
+    check(&plus, 2, "help: write inf\n");
+    check(&["run", "inf = 3"], 2, "found inf\n");
+    let near = ["run", "n = sum(i, x(i) < inf)", "-g", "x=5:dense"];
+    check(&near, 0, "  5.0\n");
     let transposed = ["run", "C(i,j) = transpose(A)", "-i", MATRIX];
     check(&transposed, 2, "help: A is read as an index variable here");
+}
+
+#[test]
+fn options_that_say_too_much_or_too_little_are_told() {
+    let twice = ["run", "x(i) = 1", "-d", "i=3", "-d", "i=4"];
+    check(&twice, 2, "error[invalid-option]: -d i=4: i has another size already\n");
+    check(&["run", "x(i) = 1", "-d", "i=3", "-d", "i=3"], 0, "x: 3, 3 stored, dense");
+    check(&["run", "t = i", "-d", "i=5"], 2, "help: i is a number here, no index variable\n");
+    check(&["run", "y(i) = x(i)", "-g", "x"], 2, "help: write -g x=1000x1000:0.01\n");
+    let operand = ["run", "y(i) = x(i)", "-g", "x=5:dense", "-o", "x=x.npy"];
+    check(&operand, 2, "help: x is an operand: write its copy");
+    let vectors = ["explain", "y(i) = A(i,j) * x(j)", "-f", "A=csr", "-s", "vectorize(j)"];
+    check(&vectors, 2, "help: write parallelize(i, cpu_vector)\n");
+    for name in ["printf", "sinf", "write"] {
+        let library = ["build", "y(i) = A(i,j) * x(j)", "-f", "A=csr", "-o", name];
+        check(&library, 2, &format!("error[syntax]: `{name}` is a name of the C library\n"));
+    }
 }
 
 #[test]

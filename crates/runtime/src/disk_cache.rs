@@ -116,7 +116,8 @@ fn refused() -> std::sync::MutexGuard<'static, Option<String>> {
 pub(crate) fn workspaces() -> impl Iterator<Item = Result<PathBuf, String>> {
     let place = Place::of(&|name| std::env::var_os(name)).ok().flatten();
     let system = || {
-        let folder = std::path::absolute(std::env::temp_dir()).map_err(|e| e.to_string());
+        let folder =
+            std::path::absolute(crate::temporary::system_folder()).map_err(|e| e.to_string());
         let folder = folder.and_then(|folder| trusted::shared(&folder, Missing::Refuse));
         folder.map_err(|why| {
             format!("no folder for temporaries: {why}: name another in {TEMPORARIES}")

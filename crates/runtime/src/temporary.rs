@@ -17,6 +17,12 @@ const ATTEMPTS: usize = 16;
 const PREFIX: &str = ".tamis-";
 const SUFFIX: &str = ".tmp";
 
+/// The folder that the system has for temporaries; where the environment names none, the usual one.
+pub fn system_folder() -> PathBuf {
+    let folder = std::env::temp_dir();
+    if folder.as_os_str().is_empty() { PathBuf::from("/tmp") } else { folder }
+}
+
 /// Who may read a temporary file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Readers {

@@ -16,7 +16,11 @@ const MOST: usize = 4096;
 /// Sets the number of threads, from the argument or `TAMIS_NUM_THREADS`, and returns how many
 /// there are: fewer where the system gives no more. Only the first call in a process has an effect.
 pub fn set(wanted: Option<usize>) -> Result<usize, Diagnostic> {
-    let (text, wanted) = match (wanted, std::env::var(VARIABLE)) {
+    let said = match std::env::var(VARIABLE) {
+        Ok(empty) if empty.is_empty() => Err(VarError::NotPresent),
+        said => said,
+    };
+    let (text, wanted) = match (wanted, said) {
         (Some(n), _) => (n.to_string(), Some(n)),
         (None, Ok(text)) => (format!("{VARIABLE}={text}"), text.trim().parse().ok()),
         (None, Err(VarError::NotUnicode(text))) => (format!("{VARIABLE}={}", text.display()), None),

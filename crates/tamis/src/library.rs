@@ -140,6 +140,10 @@ fn check_name(name: &str) -> Result<(), Diagnostic> {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let is_free = backend::c::identifier(name) == name && backend::rust::identifier(name) == name;
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if backend::c::is_of_library(name) {
+        let message = format!("`{name}` is a name of the C library");
+        return Err(Diagnostic::new(Code::Syntax, message).help("choose another name: spmv"));
+    }
     if begins && name.chars().all(is_word) && is_free {
         return Ok(());
     }

@@ -107,6 +107,7 @@ impl<'t> FormatParser<'t> {
     pub(super) fn expect(&mut self, sign: &str, help: &str) -> Result<(), Diagnostic> {
         match self.eat(sign) {
             true => Ok(()),
+            false if sign == "," => Err(self.unexpected("a comma", help)),
             false => Err(self.unexpected(sign, help)),
         }
     }
@@ -184,7 +185,7 @@ impl<'t> FormatParser<'t> {
     /// What stands in parentheses behind a name.
     fn arguments(&mut self) -> Result<Vec<FormatArgument>, Diagnostic> {
         let help = "behind a name stand the sizes of blocks, as in bcsr(4,4), or properties, as \
-                    in coo(nonordered, nonunique)";
+                    in coo(nonordered, nonunique); another order of modes is written with a letter for each level, as in sss:2,0,1";
         let mut arguments = vec![];
         if !self.eat("(") {
             return Ok(arguments);

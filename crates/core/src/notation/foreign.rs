@@ -5,7 +5,7 @@
 //! mean(j, A(i,j))             sum(j, A(i,j)) / sum(j, 1.0)
 //! where(x(i) > 0, x(i), 0)    (x(i) > 0) * x(i)
 //! A(i,j+1)                    A(i,j[1:])
-//! inf                         1e999
+//! Infinity                    inf
 //! ```
 //!
 //! In go texts of operands as the user wrote them, out comes the text to write instead.
@@ -327,8 +327,8 @@ pub(super) fn is_type(name: &str) -> bool {
 /// How the constant of this name is written, where one may be meant by a scalar without a value.
 pub fn constant(name: &str) -> Option<String> {
     let number = match name {
-        "inf" | "Inf" | "INF" | "infinity" | "Infinity" | "oo" => "1e999",
-        "nan" | "NaN" | "NAN" => "1e999 - 1e999",
+        "Inf" | "INF" | "infinity" | "Infinity" | "oo" => "inf",
+        "nan" | "NaN" | "NAN" => "inf - inf",
         "dot" | "matmul" | "inner" => return Some(PRODUCT.to_owned()),
         "pi" | "PI" | "Pi" | "\u{3c0}" => "3.141592653589793",
         "true" | "True" | "TRUE" => "1",

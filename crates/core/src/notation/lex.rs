@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Name,
     /// A number without point or exponent, without its sign.
     Integer(u64),
-    /// A number with point or exponent, without its sign.
+    /// A number with point or exponent, or infinity, without its sign.
     Float(f64),
     /// The number before a `j`, without its sign.
     Imaginary(f64),
@@ -101,7 +101,12 @@ impl Lexer<'_> {
             self.at += first.len_utf8();
         } else if starts_name(first) {
             let length = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
-            self.push(Kind::Name, length);
+            let kind = match &rest[..length] {
+                "inf" => Kind::Float(f64::INFINITY),
+                "infj" => Kind::Imaginary(f64::INFINITY),
+                _ => Kind::Name,
+            };
+            self.push(kind, length);
         } else if first.is_ascii_digit() || first == '.' && foreign::sign(rest).is_none() {
             self.number(rest)?;
         } else if first == ';' {

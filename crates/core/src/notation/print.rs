@@ -278,5 +278,5 @@ fn is_imaginary(c: Scalar) -> bool {
 }
 
 fn infinity(negative: bool) -> &'static str {
-    if negative { "-1e999" } else { "1e999" }
+    if negative { "-inf" } else { "inf" }
 }

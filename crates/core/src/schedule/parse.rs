@@ -14,6 +14,16 @@ use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
 
+/// Commands of other compilers, and what they are here.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("vectorize", "parallelize(i, cpu_vector)"),
+    ("parallel", "parallelize(i, cpu_thread)"),
+    ("tile", "split(i, i0, i1, 32), and reorder"),
+    ("interchange", "reorder(j, i)"),
+    ("permute", "reorder(j, i)"),
+    ("collapse", "fuse(i, j, f)"),
+];
+
 /// How many commands a schedule may have.
 const MAX_COMMANDS: usize = 100;
 
@@ -137,9 +147,11 @@ impl<'t> Call<'t> {
     fn unknown(&self) -> Diagnostic {
         let known: Vec<&str> = USAGES.iter().map(|(name, _)| *name).collect();
         let name = &self.text[self.name.clone()];
-        let help = match nearest(name, known.iter().copied()) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => format!("the commands are {}", known.join(", ")),
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == name);
+        let help = match (elsewhere, nearest(name, known.iter().copied())) {
+            (Some((_, here)), _) => format!("write {here}"),
+            (None, Some(meant)) => format!("did you mean {meant}?"),
+            (None, None) => format!("the commands are {}", known.join(", ")),
         };
         Diagnostic::new(Code::Syntax, format!("there is no command named {name}"))
             .at(self.text, self.name.clone())

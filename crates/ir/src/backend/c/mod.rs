@@ -62,6 +62,11 @@ pub fn identifier(name: &str) -> String {
     names::escape(name)
 }
 
+/// Whether the C library has something of this name, so that what is linked with it cannot have it.
+pub fn is_of_library(name: &str) -> bool {
+    names::is_of_library(name)
+}
+
 /// The type of an array's elements.
 pub fn element_type(elem: DataType) -> &'static str {
     element(elem)

@@ -26,6 +26,41 @@ not not_eq operator or or_eq private protected public reinterpret_cast requires 
 this throw try typeid typename using virtual wchar_t xor xor_eq threadIdx blockIdx blockDim gridDim \
 warpSize fma fmaf fmod fmodf nan nanf atomicAdd atomicMax atomicCAS clock";
 
+/// Functions of one number or more in `math.h`, each also with `f` and `l` behind it.
+const MATH: &str = "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 \
+expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p \
+log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalbln \
+scalbn sin sinh sqrt tan tanh tgamma trunc";
+
+/// What else the C library has functions, variables or macros for, in lower case; of POSIX what is common.
+const LIBRARY: &str = "abort abs accept access alarm asctime assert at_quick_exit atexit atof atoi atol \
+atoll bind bsearch btowc bzero calloc chdir chmod chown clearerr clock close connect creat ctime daylight \
+difftime div dup dup2 environ errno exec execl execle execlp execv execve execvp exit fclose fcntl fdopen \
+feof ferror fflush fgetc fgetpos fgets fgetwc fgetws fileno fopen fork fpclassify fprintf fputc fputs fputwc \
+fputws fread free freopen fscanf fseek fsetpos fstat fsync ftell ftruncate fwide fwprintf fwrite fwscanf \
+getc getchar getcwd getenv getpid getline getopt gets getuid getwc getwchar gmtime index ioctl isalnum \
+isalpha isascii isatty isblank iscntrl isdigit isfinite isgraph isgreater isinf isless islower isnan \
+isnormal isprint ispunct isspace isunordered isupper isxdigit j0 j1 jn kill labs ldiv link listen llabs \
+lldiv localeconv localtime longjmp lseek mblen mbrlen mbrtowc mbsinit mbsrtowcs mbstowcs mbtowc memccpy \
+memchr memcmp memcpy memmove memset mkdir mktime mmap munmap nanosleep nice open opterr optind pause perror \
+pipe poll popen printf putc putchar putenv puts putwc putwchar qsort quick_exit raise rand random read \
+realloc recv remove rename rewind rindex rmdir scanf select send setbuf setenv setjmp setlocale setvbuf \
+shutdown sigaction signal signbit signgam sleep snprintf socket sprintf srand srandom sscanf stat stderr \
+stdin stdout strcat strchr strcmp strcoll strcpy strcspn strdup strerror strftime strlen strncat strncmp \
+strncpy strpbrk strrchr strspn strstr strtod strtof strtok strtol strtold strtoll strtoul strtoull strxfrm \
+swab swprintf swscanf sync system time times timezone tmpfile tmpnam tolower toupper towlower towupper \
+truncate tzname tzset ungetc ungetwc unlink usleep utime vfprintf vprintf vscanf vsnprintf vsprintf vsscanf \
+wait waitpid wcrtomb wcscat wcschr wcscmp wcscoll wcscpy wcscspn wcslen wcsncat wcsncmp wcsncpy wcsstr \
+wcstod wcstof wcstok wcstol wcstombs wcstoul wctob wctomb wmemchr wmemcmp wmemcpy wmemmove wmemset wprintf \
+write wscanf y0 y1 yn";
+
+/// Whether the C library has something of a name: what is linked with it cannot be called so.
+pub(in crate::backend) fn is_of_library(name: &str) -> bool {
+    let is_of = |words: &str, name: &str| words.split_whitespace().any(|word| word == name);
+    let of_type = name.strip_suffix(['f', 'l']);
+    is_of(LIBRARY, name) || is_of(MATH, name) || of_type.is_some_and(|name| is_of(MATH, name))
+}
+
 /// A name as a C identifier that nothing else owns.
 pub(in crate::backend) fn escape(name: &str) -> String {
     let mut out = in_letters(name);
