@@ -25,9 +25,8 @@ use tamis_ir::ids::IndexVar;
 const DIAGONALS: f64 = 8.0;
 /// A step of a binary search.
 const SEARCH: f64 = 6.0;
-/// A look into a hash map, and into one that the nearest caches hold.
+/// A look into a hash map.
 const HASH: f64 = 22.0;
-const HASH_NEAR: f64 = 8.0;
 /// A function or a quotient. It costs less than a stride, which loads a cache line for each element.
 const FUNCTION: f64 = 2.0;
 /// Adding an entry to a dense workspace.
@@ -103,7 +102,7 @@ impl Estimate<'_> {
         let reached = distinct(&task.value).into_iter().map(|a| (a, 0)).collect();
         let known = BTreeSet::new();
         let mut estimate = Estimate { operands, known, reached, trips: 1.0, cost: 0.0 };
-        estimate.descend(None);
+        estimate.descend();
         let mut universal = false;
         for &var in vars {
             universal = estimate.enter(var, body);
@@ -151,7 +150,7 @@ impl Estimate<'_> {
                 *k += 1;
             }
         }
-        self.descend(Some(var));
+        self.descend();
         universal
     }
 
@@ -188,8 +187,8 @@ impl Estimate<'_> {
         located.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).into_iter().collect()
     }
 
-    /// Descends the levels whose variable is known since a loop was entered: by arithmetic, or by a search.
-    fn descend(&mut self, entered: Option<IndexVar>) {
+    /// Descends the levels whose variable is known: by arithmetic, or by a search.
+    fn descend(&mut self) {
         for at in 0..self.reached.len() {
             loop {
                 let (access, k) = &self.reached[at];
@@ -198,12 +197,6 @@ impl Estimate<'_> {
                         let p = kind.properties();
                         self.cost += match kind.locates() {
                             true if p.full || p.ordered => 0.0,
-                            // Consecutive looks are into one map.
-                            true if (*k == 0 || entered == Some(var))
-                                && self.is_near(access, *k, var) =>
-                            {
-                                HASH_NEAR * self.trips
-                            }
                             true => HASH * self.trips,
                             false if p.branchless => self.segment(access, *k) * self.trips,
                             false => {
@@ -217,11 +210,6 @@ impl Estimate<'_> {
                 }
             }
         }
-    }
-
-    /// Whether the nearest caches hold the map of a position.
-    fn is_near(&self, access: &Access, level: usize, var: IndexVar) -> bool {
-        self.fan_out(access, level, var) <= CACHED_NEAR
     }
 
     /// How many entries of a list have the coordinate of the level above one, among which another is looked for.

@@ -92,20 +92,12 @@ pub(super) fn copy_output_order(
     }
 }
 
-/// Whether a loop comes to its coordinates in order, however it walks these operands. What locates coordinates is not
-/// walked beside an operand that lists them.
+/// Whether a loop comes to its coordinates in order, however it walks these operands.
 pub(super) fn ascending<'a>(
     cx: &'a Context<'_>,
     operands: &'a [Access],
 ) -> impl Fn(IndexVar) -> bool + 'a {
-    let lists = |a: &Access, var, locating: bool| {
-        let levels = cx.program.levels(a);
-        levels.into_iter().any(|(level, v)| v == var && level.kind.locates() == locating)
-    };
-    move |v| {
-        let is_listed = operands.iter().any(|a| lists(a, v, false));
-        !operands.iter().any(|a| is_unordered(cx, a, v) && !(is_listed && lists(a, v, true)))
-    }
+    move |v| !operands.iter().any(|a| is_unordered(cx, a, v))
 }
 
 /// Whether a loop that walks an operand's level of a variable may not come to its coordinates in order.

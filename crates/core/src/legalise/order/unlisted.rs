@@ -60,7 +60,7 @@ pub(in crate::legalise) fn is_unlisted(
     let decides = |a: &Access| cx.access_methods().decides(a, task);
     let walked = |a: &Access| {
         let levels = cx.program.storage(a.tensor).format.levels();
-        a != access && levels.iter().any(|level| !level.kind.locates())
+        levels.iter().any(|level| !level.kind.locates()) && !decides(a)
     };
     let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
     unlisted.count() > 0 && free && (is_against || !is_alone())
