@@ -1,4 +1,4 @@
-//! What a kernel computes outside of all loops becomes a kernel of its own, so that each has a loop
+//! What a kernel computes before its loops becomes a kernel of its own, so that each has a loop
 //! around everything else, of which parts may run at the same time.
 //!
 //! ```text

@@ -76,8 +76,8 @@ fn plans_read_back() {
 #[test]
 fn plans_of_tensors_with_names_of_words_read_back() {
     let text = "# words\nonly: csr\nneither: csr\nwhere: csr\ntemporary: csr\n\
-                temporary(i,j) = only(i,j) + neither(j,i); else(i) = max(j, where(i,j)) + level(i)\n\
-                ---- run\nonly 2x2 =\nneither 2x2 =\nwhere 2x2 =\nlevel 2 =\ntemporary 2x2 =\nelse 2 =\n";
+                temporary(i,j) = only(i,j) + neither(j,i); else(i) = max(j, where(i,j)) + level(i); nothing = level(i)\n\
+                ---- run\nonly 2x2 =\nneither 2x2 =\nwhere 2x2 =\nlevel 2 =\ntemporary 2x2 =\nelse 2 =\nnothing =\n";
     let case = filetest::cases(text).expect("the case is read").remove(0);
     let functions = Functions::of(&case).expect("the program compiles");
     let program = functions.program();

@@ -52,7 +52,7 @@ fn the_guide_has_the_constants_of_the_cost_model() {
             let cells: Vec<&str> = row.split('|').collect();
             let at = cells[1].split(", ").position(|own| own.trim() == quoted);
             let own = at.and_then(|at| cells[2].split(", ").nth(at)).map(str::trim);
-            assert!(own.is_none_or(|own| own == figure), "{name} is {figure}, not as in {row}");
+            assert!(own == Some(figure), "{name} is {figure}, not as in {row}");
         }
         count += 1;
     }

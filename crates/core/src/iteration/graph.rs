@@ -20,7 +20,7 @@ use crate::cin::{BoundType, Kernel, Program, Relation, Stmt, print};
 use crate::format::LevelMap;
 use crate::notation::Access;
 use std::fmt::Write;
-use tamis_ir::ids::{Id, IndexVar, TensorId};
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
 /// The iteration graph of each kernel: its loops, and each tensor's path through them.
 pub fn text(program: &Program) -> String {
@@ -306,15 +306,19 @@ fn provenance(program: &Program, kernel: &Kernel) -> Vec<Origin> {
         }
     }
     let origin = |var| {
-        let how = derivation(program, var)?;
+        let how = derivation(program, &program.vars, var)?;
         Some(Origin { var, from: origins(var), how })
     };
     vars.into_iter().filter_map(origin).collect()
 }
 
 /// How a variable follows from those it was made from, in words.
-pub(crate) fn derivation(program: &Program, var: IndexVar) -> Option<String> {
-    let name = |v: &IndexVar| program.vars[*v].as_str();
+pub(crate) fn derivation(
+    program: &Program,
+    names: &IdVec<IndexVar, String>,
+    var: IndexVar,
+) -> Option<String> {
+    let name = |v: &IndexVar| names[*v].as_str();
     let Some(relation) = program.derived.relation(var) else {
         let map = program.derived.map(var)?;
         return Some(match map {
@@ -326,8 +330,8 @@ pub(crate) fn derivation(program: &Program, var: IndexVar) -> Option<String> {
         });
     };
     Some(match relation {
-        Relation::Part { place, parts, .. } => format!("one of {parts} parts, of {}", name(place)),
-        Relation::Place { part, .. } => format!("the offset in part {}", name(part)),
+        Relation::Part { parts, .. } => format!("one of {parts} parts"),
+        Relation::Place { .. } => "the offset in a part".to_owned(),
         Relation::Fused { outer, inner } => format!("all {} of each {}", name(inner), name(outer)),
         Relation::Position { access, .. } => {
             format!("positions of {}", print::access(program, access))

@@ -52,12 +52,6 @@ pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Dia
     }
 }
 
-/// Whether a text begins with a word, which is no tensor of that name.
-fn begins(text: &str, word: &str) -> bool {
-    let after = text.strip_prefix(word);
-    after.is_some_and(|after| after.is_empty() || after.starts_with([' ', ',', ':']))
-}
-
 /// The lines that are not empty, each with how far it is indented.
 fn lines(text: &str) -> Vec<(usize, std::ops::Range<usize>)> {
     let mut at = 0;
@@ -98,7 +92,7 @@ impl<'t> Lines<'t> {
     /// Whether the line at hand begins with a word.
     fn begins(&self, word: &str) -> bool {
         let part = self.lines.get(self.at).map(|(_, part)| part.clone());
-        part.is_some_and(|part| begins(&self.text[part], word))
+        part.is_some_and(|part| Reader::new(self.text, part).eat(word))
     }
 
     /// Refuses the first line that says something else than the plan that was read.
@@ -131,7 +125,7 @@ impl<'t> Lines<'t> {
     fn output(&mut self, kernel: &Kernel) -> Parsed<Output> {
         let mut line = self.line()?;
         self.at += 1;
-        let _ = begins(line.rest(), "temporary") && line.eat("temporary");
+        line.eat("temporary");
         self.access(&mut line)?;
         if line.eat(", a copy of") {
             self.access(&mut line)?;
@@ -361,7 +355,7 @@ impl<'t> Lines<'t> {
             let mut line = self.line()?;
             self.at += 1;
             let _ = words.iter().any(|words| line.eat(words));
-            let _ = begins(line.rest(), "only") && line.eat("only");
+            line.eat("only");
             let present = self.present(nest, &mut line)?;
             cases.push(Case { present, node: self.node(depth + 1)? });
         }
@@ -384,7 +378,7 @@ impl<'t> Lines<'t> {
 
     /// The set of some drivers.
     fn present(&mut self, nest: &Loop, line: &mut Reader<'t>) -> Parsed<Set> {
-        if ["any", "not", "neither"].iter().any(|word| begins(line.rest(), word)) {
+        if ["any", "not", "neither"].iter().any(|word| line.eat(word)) {
             // Which operands these are follows from the loop.
             return Ok(0);
         }

@@ -271,12 +271,7 @@ impl Printer<'_> {
     fn nest(&mut self, nest: &Loop, depth: usize) {
         let name = |v| self.names.vars[v].as_str();
         let mut head = format!("for {}", name(nest.own));
-        // Positions are named by what the loop visits.
-        let relation = self.program.derived.relation(nest.own);
-        let is_position = matches!(relation, Some(Relation::Position { .. }));
-        if let Some(how) = derivation(self.program, nest.own).filter(|_| !is_position) {
-            let _ = write!(head, " ({how})");
-        }
+        head += &self.derivation(nest.own);
         if nest.var != nest.own || nest.window == Window::Part {
             let part = if nest.window == Window::Part { "a part of " } else { "" };
             let _ = write!(head, " in {part}{}", name(nest.var));
@@ -301,6 +296,20 @@ impl Printer<'_> {
             };
             self.line(depth, &format!("at coordinates left out, {times}"));
             self.node(&rest.node, depth + 1);
+        }
+    }
+
+    /// What a loop's variable was made from; positions are named by what the loop visits.
+    fn derivation(&self, own: IndexVar) -> String {
+        let (derived, vars) = (&self.program.derived, &self.names.vars);
+        let Some(how) = derivation(self.program, vars, own) else { return String::new() };
+        match derived.relation(own) {
+            Some(Relation::Position { .. }) => String::new(),
+            None | Some(Relation::Fused { .. }) => format!(" ({how})"),
+            Some(_) => {
+                let from = derived.origins(own).into_iter().map(|v| vars[v].as_str());
+                format!(" (from {}: {how})", from.collect::<Vec<_>>().join(" and "))
+            }
         }
     }
 

@@ -32,7 +32,7 @@ pub fn print(program: &Program) -> String {
 }
 
 /// Words of the text and of plans, which stand for no tensor and no variable.
-const WORDS: [&str; 28] = [
+const WORDS: [&str; 35] = [
     "width",
     "strict",
     "operator",
@@ -58,9 +58,16 @@ const WORDS: [&str; 28] = [
     "else",
     "nothing",
     "about",
-    "parts",
-    "whole",
-    "elsewhere",
+    "may",
+    "not",
+    "temporary",
+    "only",
+    "neither",
+    "any",
+    "estimate",
+    "add",
+    "then",
+    "in",
 ];
 
 /// Unique names: an ambiguous name, or a word of the text, gets its number behind a dot.

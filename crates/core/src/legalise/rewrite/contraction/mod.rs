@@ -129,7 +129,7 @@ impl Legaliser<'_> {
             false => splits_rows(self, task),
         };
         let row = outermost.filter(|v| contraction.kept.contains(v));
-        // Loops that are split compute each element once, too, or where rows of the result need it.
+        // A temporary saves nothing where loops that are split compute each of its elements once.
         if contraction.is_inside && splits && (is_product || row.is_some()) {
             return None;
         }
