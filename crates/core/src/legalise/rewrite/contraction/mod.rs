@@ -124,11 +124,11 @@ impl Legaliser<'_> {
     ) -> Option<Expr> {
         let outermost = self.storage_order(task).first().copied();
         let is_product = factors.len() > 1;
+        let row = outermost.filter(|v| contraction.kept.contains(v));
         let splits = match is_product {
             true => contraction.is_inside && order_apart(self, task).is_some(),
-            false => splits_rows(self, task),
+            false => row.is_some() && splits_rows(self, task),
         };
-        let row = outermost.filter(|v| contraction.kept.contains(v));
         // A temporary saves nothing where loops that are split compute each of its elements once.
         if contraction.is_inside && splits && (is_product || row.is_some()) {
             return None;
