@@ -168,7 +168,7 @@ pub fn operands(
         if storage.datatype.is_float() && list.list.is_rounded() {
             let rounded =
                 format!("{name} has integers beyond 2^53, which {} rounds", storage.datatype);
-            note(&format!("{rounded}: --dtype i64 keeps them"));
+            note(&format!("{rounded}: --dtype {} keeps them", list.list.datatype()));
         }
         let _packing = progress::stage(format!("packing {name}"));
         let operand = stored(&name, list.list, storage, readers)?;

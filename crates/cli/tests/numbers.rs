@@ -36,4 +36,6 @@ fn integers_are_exact() {
         0,
         "note: B has integers beyond 2^53, which f64 rounds: --dtype i64 keeps them\n",
     );
+    let larger = ["run", "a = B / 2", "-i", "B=18446744073709551615"];
+    check(&larger, 0, "which f64 rounds: --dtype u64 keeps them\n");
 }

@@ -98,8 +98,8 @@ impl Legaliser<'_> {
         Task { value, ..task }
     }
 
-    /// Replaces reductions by temporaries: those that do not fit into loops over `outer`, and those that no variable of
-    /// `outer` changes. The latter are numbers; computed in a kernel of their own, threads share both kernels.
+    /// Replaces two kinds of reductions by temporaries. Some do not fit into loops over `outer`. Others are loop-invariant
+    /// there: each is a number with a kernel of its own, so that threads share both kernels.
     fn hoist_reductions(&mut self, e: Expr, outer: &[IndexVar], compute: DataType) -> Expr {
         let Expr::Reduce { op, vars, body } = e else {
             return e.map_children(&mut |child| self.hoist_reductions(child, outer, compute));

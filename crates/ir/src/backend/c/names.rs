@@ -46,7 +46,7 @@ memchr memcmp memcpy memmove memset mkdir mktime mmap munmap nanosleep nice open
 pipe poll popen printf putc putchar putenv puts putwc putwchar qsort quick_exit raise rand random read \
 realloc recv remove rename rewind rindex rmdir scanf select send setbuf setenv setjmp setlocale setvbuf \
 shutdown sigaction signal signbit signgam sleep snprintf socket sprintf srand srandom sscanf stat stderr \
-stdin stdout strcat strchr strcmp strcoll strcpy strcspn strdup strerror strftime strlen strncat strncmp \
+stdin stdout strcat strchr strcmp strcoll strcpy strcspn strdup strerror strftime strlcat strlcpy strlen strncat strncmp \
 strncpy strpbrk strrchr strspn strstr strtod strtof strtok strtol strtold strtoll strtoul strtoull strxfrm \
 swab swprintf swscanf sync system time times timezone tmpfile tmpnam tolower toupper towlower towupper \
 truncate tzname tzset ungetc ungetwc unlink usleep utime vfprintf vprintf vscanf vsnprintf vsprintf vsscanf \

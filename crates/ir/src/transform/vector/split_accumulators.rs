@@ -122,7 +122,7 @@ fn split_loop(
         Some((value, vectors)) => {
             // Lanes run this loop as they were to, and are still to run another one over its variable.
             function.vars[sum.var].by_lanes &= several.contains(&sum.var);
-            sum.over_vectors(function, (factor, value), vectors, lanes)
+            sum.unrolled(function, (factor, value), vectors, lanes)
         }
         // Loops around that are to be vectorised are not to ask anything.
         None if is_plain || op != BinaryOp::Add => sum.over_scalars(function),

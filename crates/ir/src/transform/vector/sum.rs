@@ -68,16 +68,6 @@ pub(in crate::transform) enum Names {
 }
 
 impl Sum {
-    pub(super) fn over_vectors(
-        self,
-        function: &mut Function,
-        terms: (Option<Expr>, Expr),
-        vectors: i64,
-        lanes: i64,
-    ) -> Vec<Stmt> {
-        self.unrolled(function, terms, vectors, lanes)
-    }
-
     pub(in crate::transform) fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
         let value = self.value.clone();
         self.unrolled(function, (None, value), WAYS, 1)
@@ -196,7 +186,7 @@ impl Sum {
     }
 
     /// The loop with `ways` accumulators of `lanes` lanes, and the rest of it.
-    fn unrolled(
+    pub(super) fn unrolled(
         self,
         function: &mut Function,
         (factor, value): (Option<Expr>, Expr),

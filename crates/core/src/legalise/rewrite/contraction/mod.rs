@@ -71,7 +71,7 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// Elements of a temporary with a mask: it has a position for those that are empty reductions, too.
+/// The most elements of a temporary with a mask, which has a position for each of them, entries or not.
 const MOST_MASKED: f64 = (1 << 26) as f64;
 
 impl Legaliser<'_> {
