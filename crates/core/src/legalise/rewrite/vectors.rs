@@ -6,6 +6,9 @@
 //!
 //! T(i,j) = A(i,j) / s(i) * log(n / d(j))      t(j) = log(n / d(j))
 //!                                             T(i,j) = A(i,j) / s(i) * t(j)
+//!
+//! T(i,j) = A(i,j) * (x(j) + e(j))             t(j) = x(j) + e(j)      x: dense, e: sparse, met once and not for each row
+//!                                             T(i,j) = A(i,j) * t(j)
 //! ```
 //!
 //! So are functions of vectors where all operands are dense, which other loops would repeat:
@@ -21,6 +24,7 @@
 use crate::legalise::functions::{has_functions, is_slow_function};
 use crate::legalise::order::association::flatten;
 use crate::legalise::rewrite::row_workspaces::has_reduction;
+use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use std::collections::BTreeSet;
@@ -46,7 +50,7 @@ impl Legaliser<'_> {
 
     fn functions_apart(&mut self, e: Expr, compute: DataType) -> Expr {
         match e.free_vars()[..] {
-            [var] if is_slow_function(&e) && is_vector(self, &e, var) => {
+            [var] if is_slow_function(&e) && is_vector(self, &e, compute, var) => {
                 self.temporary("t", None, vec![var], e, compute)
             }
             _ => e.map_children(&mut |child| self.functions_apart(child, compute)),
@@ -58,13 +62,13 @@ impl Legaliser<'_> {
         flatten(&e, &mut factors);
         let divides = factors.iter().any(|(op, _)| *op == BinaryOp::Div);
         let is_kept = divides && self.request.strictness == Strictness::Ieee;
-        let var = if is_kept { None } else { repeated_var(self, &factors) };
+        let var = if is_kept { None } else { repeated_var(self, &factors, compute) };
         let Some(var) = var else {
             return e.map_children(&mut |child| self.vectors_apart(child, compute));
         };
         let owned = factors.into_iter().map(|(op, factor)| (op, factor.clone()));
         let (own, mut others): (Vec<_>, Vec<_>) =
-            owned.partition(|(_, factor)| is_vector(self, factor, var));
+            owned.partition(|(_, factor)| is_vector(self, factor, compute, var));
         let temporary = self.temporary("t", None, vec![var], product(own), compute);
         others.push((BinaryOp::Mul, temporary));
         self.vectors_apart(product(others), compute)
@@ -72,18 +76,24 @@ impl Legaliser<'_> {
 }
 
 /// The variable of vectors that are worth multiplying beforehand.
-fn repeated_var(cx: &Context<'_>, factors: &[(BinaryOp, &Expr)]) -> Option<IndexVar> {
-    let listed = factors.iter().find_map(|(_, factor)| match factor {
-        Expr::Access(access) if !cx.is_full(access) => Some(access),
-        _ => None,
+fn repeated_var(
+    cx: &Context<'_>,
+    factors: &[(BinaryOp, &Expr)],
+    compute: DataType,
+) -> Option<IndexVar> {
+    let lists = |factor: &&Expr, access: &Access| {
+        !cx.is_full(access) && Semiring::arithmetic(compute).vanishes(cx, factor, &|a| a == access)
+    };
+    let listed = factors.iter().find_map(|(_, factor)| {
+        factor.accesses().into_iter().find(|access| lists(factor, access))
     })?;
     let inner = cx.level_vars(listed).into_iter().skip(1);
     let entries = cx.input_entries(listed)? as f64;
     inner.into_iter().find(|&var| {
-        let own = || factors.iter().filter(|(_, factor)| is_vector(cx, factor, var));
+        let own = || factors.iter().filter(|(_, factor)| is_vector(cx, factor, compute, var));
         let mut numerators = own().filter(|(op, _)| *op == BinaryOp::Mul).peekable();
         numerators.peek().is_some()
-            && (own().count() > 1 || numerators.any(|(_, factor)| has_functions(factor)))
+            && (own().count() > 1 || numerators.any(|(_, factor)| takes_long(cx, factor)))
             && WORTH * cx.dimension_of(var) < entries
     })
 }
@@ -96,10 +106,23 @@ fn repeats_functions(cx: &Context<'_>, value: &Expr) -> bool {
     dense && vars.len() > 1 && vars.into_iter().all(|var| cx.dimension_of(var) >= WORTH)
 }
 
-/// Whether a value is a vector over a variable, of elements that are all stored.
-fn is_vector(cx: &Context<'_>, value: &Expr, var: IndexVar) -> bool {
-    let plain = |a: &Access| cx.is_full(a) && a.slices.is_empty();
-    value.free_vars() == [var] && !has_reduction(value) && value.accesses().into_iter().all(plain)
+/// Whether elements of a vector have functions, or merge what is stored in full with what is not.
+fn takes_long(cx: &Context<'_>, vector: &Expr) -> bool {
+    has_functions(vector) || vector.accesses().into_iter().any(|a| !cx.is_full(a))
+}
+
+/// Whether a value is a vector over a variable, of elements that all have a value.
+fn is_vector(cx: &Context<'_>, value: &Expr, compute: DataType, var: IndexVar) -> bool {
+    let accesses = value.accesses();
+    let is_full = accesses.iter().all(|a| cx.is_full(a));
+    let is_merged = || {
+        let vanishes = Semiring::arithmetic(compute).vanishes(cx, value, &|_| true);
+        !vanishes && accesses.iter().any(|a| cx.is_full(a))
+    };
+    value.free_vars() == [var]
+        && !has_reduction(value)
+        && accesses.iter().all(|a| a.slices.is_empty())
+        && (is_full || is_merged())
 }
 
 /// The product of factors, and divided by others, the first numerator first.
