@@ -5,6 +5,7 @@
 //!
 //! s = 2 * x(i) * sqrt(y(j))             s = 2 * sum(i, x(i)) * sum(j, sqrt(y(j)))
 //! R(i) = x(i) * abs(y(j))               R(i) = x(i) * sum(j, abs(y(j)))
+//! R(i,k) = exp(A(i,j)) * w(k)           t(i) = sum(j, exp(A(i,j)));  R(i,k) = t(i) * w(k)
 //! ```
 //!
 //! Loops around each other would take the product of their sizes instead of the sum. Products of tensors
@@ -12,49 +13,114 @@
 //! of other factors than plain tensors too.
 
 use crate::legalise::rewrite::factorize::splits_rows;
-use crate::legalise::rewrite::semiring::Semiring;
-use crate::legalise::{Context, Task};
+use crate::legalise::rewrite::semiring::{Semiring, read_forwards};
+use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::Expr;
 use tamis_ir::ids::IndexVar;
 
+/// How much cheaper it has to be to store the sums of some factors.
+const WORTH: f64 = 0.75;
+
+/// The factors of a product, with their variables.
+struct Factors<'e> {
+    semiring: Semiring,
+    all: Vec<(&'e Expr, Vec<IndexVar>)>,
+}
+
+/// Factors over variables that are summed, and the others.
+struct Sides<'f, 'e> {
+    own: Vec<&'f (&'e Expr, Vec<IndexVar>)>,
+    left: Vec<&'f (&'e Expr, Vec<IndexVar>)>,
+}
+
 /// The product of the sums that share no factor, for a sum of a product that loops do not split. Sums of
 /// floats that may have no term stay: a factor that is infinite would make a NaN of their zero.
-pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Expr> {
+pub(in crate::legalise) fn separated(l: &mut Legaliser<'_>, task: &Task) -> Option<Expr> {
     let (semiring, vars, body) = Semiring::of(&task.value, task.compute)?;
     let mut factors = vec![];
     semiring.factors(body, &mut factors);
-    let vars_of: Vec<Vec<IndexVar>> = factors.iter().map(|f| f.free_vars()).collect();
-    let vars_of: Vec<&[IndexVar]> = vars_of.iter().map(Vec::as_slice).collect();
+    let all = factors.into_iter().map(|f| (f, f.free_vars())).collect();
+    let factors = Factors { semiring, all };
+    let vars_of: Vec<&[IndexVar]> = factors.all.iter().map(|(_, vars)| &vars[..]).collect();
     let mut groups = independent(&vars_of, vars);
-    let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
-    // Of one group, the sum is a number beside factors that vary.
-    let is_number = |group: &Vec<IndexVar>| {
-        let (own, left): (Vec<usize>, Vec<usize>) =
-            (0..factors.len()).partition(|&k| over(group, k));
-        let is_own = |k: &usize| vars_of[*k].iter().all(|v| group.contains(v));
-        own.iter().all(is_own) && left.iter().any(|&k| !vars_of[k].is_empty())
+    let is_apart = |group: &Vec<IndexVar>| {
+        factors.sums_to_number(group) || factors.stored_once(l, group).is_some()
     };
-    let is_separable = groups.len() > 1 || groups.iter().any(is_number);
-    if !is_separable || cx.request.commands.given || splits_rows(cx, task) {
+    let is_separable = groups.len() > 1 || groups.iter().any(is_apart);
+    if !is_separable || l.request.commands.given || splits_rows(l, task) {
         return None;
     }
-    let is_whole = |e: &Expr| !semiring.vanishes(cx, e, &|_| true);
-    groups.retain(|group| {
-        let mut own = (0..factors.len()).filter(|&k| over(group, k)).peekable();
-        own.peek().is_some() && (semiring.absorbs() || own.all(|k| is_whole(factors[k])))
-    });
-    let is_left = |k: &usize| !groups.iter().any(|group| over(group, *k));
-    let left: Vec<Expr> = (0..factors.len()).filter(is_left).map(|k| factors[k].clone()).collect();
-    let sums = groups.iter().map(|group| {
-        let own = (0..factors.len()).filter(|&k| over(group, k)).map(|k| factors[k].clone());
-        semiring.summed(group.clone(), own.collect())
-    });
+    groups.retain(|group| factors.has_terms(l, group));
+    let is_left = |vars: &[IndexVar]| !groups.iter().flatten().any(|v| vars.contains(v));
+    let left = factors.all.iter().filter(|(_, vars)| is_left(vars));
+    let mut product: Vec<Expr> = left.map(|(factor, _)| (*factor).clone()).collect();
+    for group in &groups {
+        let own = factors.sides(group).own.into_iter().map(|(factor, _)| (*factor).clone());
+        let sum = semiring.summed(group.clone(), own.collect());
+        product.push(match factors.stored_once(l, group) {
+            Some(kept) => l.temporary("t", None, kept, sum, task.compute),
+            None => sum,
+        });
+    }
     let staying = vars.iter().copied().filter(|v| !groups.iter().any(|g| g.contains(v)));
-    let is_used = |v: &IndexVar| vars_of.iter().any(|own| own.contains(v));
+    let is_used = |v: &IndexVar| factors.all.iter().any(|(_, own)| own.contains(v));
     let (staying, counting): (Vec<IndexVar>, Vec<IndexVar>) = staying.partition(is_used);
-    let sum = semiring.summed(staying, left.into_iter().chain(sums).collect());
+    let sum = semiring.summed(staying, product);
     // For each coordinate of a variable that no factor has, the same sum is added.
     Some(semiring.summed(counting, vec![sum]))
+}
+
+impl<'e> Factors<'e> {
+    fn sides(&self, group: &[IndexVar]) -> Sides<'_, 'e> {
+        let is_own = |(_, vars): &&(&Expr, Vec<IndexVar>)| group.iter().any(|v| vars.contains(v));
+        let (own, left) = self.all.iter().partition(is_own);
+        Sides { own, left }
+    }
+
+    /// Whether the sum over a group is a number beside factors that vary.
+    fn sums_to_number(&self, group: &[IndexVar]) -> bool {
+        let Sides { own, left } = self.sides(group);
+        let is_inside = |vars: &[IndexVar]| vars.iter().all(|v| group.contains(v));
+        own.iter().all(|(_, vars)| is_inside(vars)) && left.iter().any(|(_, vars)| !vars.is_empty())
+    }
+
+    /// Whether the sum over a group is not that of nothing, or as good as that.
+    fn has_terms(&self, cx: &Context<'_>, group: &[IndexVar]) -> bool {
+        let own = self.sides(group).own;
+        let is_whole = |e: &Expr| !self.semiring.vanishes(cx, e, &|_| true);
+        !own.is_empty() && (self.semiring.absorbs() || own.iter().all(|(e, _)| is_whole(e)))
+    }
+
+    /// The variables of a temporary for the sum over a group whose factors are more than tensors, if the other factors
+    /// would have it computed many times.
+    fn stored_once(&self, cx: &Context<'_>, group: &[IndexVar]) -> Option<Vec<IndexVar>> {
+        let Sides { own, left } = self.sides(group);
+        let variables = |side: &[&(&Expr, Vec<IndexVar>)]| -> Vec<IndexVar> {
+            let mut vars: Vec<IndexVar> = side.iter().flat_map(|(_, vars)| vars.clone()).collect();
+            vars.sort();
+            vars.dedup();
+            vars
+        };
+        let mut kept = variables(&own);
+        kept.retain(|v| !group.contains(v));
+        let is_composite = own.iter().any(|(factor, _)| read_forwards(factor).is_none());
+        if kept.is_empty() || !is_composite || !self.has_terms(cx, group) {
+            return None;
+        }
+        let around = [&kept[..], &without(&variables(&left), &kept)].concat();
+        let mut needed = cx.trips_over(&around);
+        let tensors = left.iter().filter_map(|(factor, _)| read_forwards(factor));
+        for listed in tensors.filter(|a| self.semiring.lists(cx, a)) {
+            let entries = cx.known_entries(listed)? as f64;
+            needed = needed.min(entries * cx.trips_over(&without(&around, &listed.indices)));
+        }
+        let each = cx.trips_over(group);
+        (cx.trips_over(&kept) * each + needed < WORTH * needed * each).then_some(kept)
+    }
+}
+
+fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
+    vars.iter().copied().filter(|v| !others.contains(v)).collect()
 }
 
 /// The summed variables in groups: two are in one group if a factor has both, or if others connect them.
