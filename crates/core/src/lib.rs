@@ -17,6 +17,8 @@ pub mod iteration;
 
 pub mod plan;
 
+pub mod steps;
+
 pub mod legalise;
 
 pub mod schedule;
@@ -24,8 +26,6 @@ pub mod schedule;
 pub mod outline;
 
 pub mod kind;
-
-pub mod steps;
 
 pub mod lower;
 

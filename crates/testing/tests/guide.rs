@@ -37,7 +37,7 @@ fn zeros_that_decide_are_what_is_computed() {
 /// The guide has the constants that loops are weighed by, with their figures.
 #[test]
 fn the_guide_has_the_constants_of_the_cost_model() {
-    let source = include_str!("../../core/src/legalise/cost.rs");
+    let source = include_str!("../../core/src/legalise/weights.rs");
     let guide = include_str!("../../../docs/guide/plan.md");
     let rows = || guide.lines().filter(|line| line.starts_with("| `"));
     let constants =

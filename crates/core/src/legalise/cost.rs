@@ -7,61 +7,22 @@
 use super::gathered::gathered_elsewhere;
 use super::order::merge_strategy::SKEWED;
 use super::output::{copy_output_order, output_order};
+use super::weights::*;
 use super::{Context, Task};
 use crate::format::{Format, LevelMap};
+use crate::legalise::copies::arrays::array_of;
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose::{is_dense, transposed_result};
 use crate::legalise::functions::is_function;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::statistics::{DIMENSION, FAN_OUT};
-use crate::level::{BITMAP, LevelKind};
+use crate::level::{self, BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use crate::plan::access::distinct;
+use crate::steps::CONTIGUOUS;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
-
-/// Diagonals of a matrix that is stored by them.
-const DIAGONALS: f64 = 8.0;
-/// A step of a binary search.
-const SEARCH: f64 = 6.0;
-/// A look into a hash map.
-const HASH: f64 = 22.0;
-/// A function or a quotient. It costs less than a stride, which loads a cache line for each element.
-const FUNCTION: f64 = 2.0;
-/// Adding an entry to a dense workspace.
-const GATHER: f64 = 8.0;
-/// Adding an entry to its row, of which the entries were counted, and sorting that.
-const PLACE: f64 = 4.0;
-const SORT: f64 = 12.0;
-/// Adding an entry to a dense workspace, and copying what was gathered.
-const ELSEWHERE: f64 = 12.0;
-/// Adding an entry to a hashed workspace, and sorting that.
-const HASHED: f64 = 18.0;
-/// Adding an entry to a list and sorting it.
-const STAGE: f64 = 25.0;
-/// Copying an entry of an operand into another order: by counting or gathering rows, by sorting these, or by a list.
-const CONVERT: f64 = 8.0;
-const CONVERT_BY_ROWS: f64 = 14.0;
-const CONVERT_BY_LIST: f64 = 40.0;
-/// Copying an element of a dense tensor into another order.
-const TRANSPOSE: f64 = 6.0;
-/// Touching a dense operand across its innermost level.
-pub(super) const STRIDE: f64 = 3.0;
-/// The same where the loop outside goes along that level, over so few rows that these are all at hand.
-const STREAM: f64 = 1.0;
-const STREAMS: f64 = 64.0;
-/// A contiguous dense iteration, which vectorises, relative to one that does not.
-pub(crate) const CONTIGUOUS: f64 = 0.3;
-
-/// Adding to an element of a result that left the caches meanwhile, and the nearest ones.
-const REVISIT: f64 = 0.3;
-const REVISIT_NEAR: f64 = 0.1;
-/// Elements of results that stay in caches, and in the nearest ones.
-const CACHED: f64 = 4e6;
-const CACHED_NEAR: f64 = (1 << 16) as f64;
-/// Walking an entry once more that left the nearest caches meanwhile.
-const REREAD: f64 = 0.3;
 
 /// A task with some operands imagined in another order.
 pub(super) struct Operands<'l> {
@@ -103,11 +64,12 @@ impl Estimate<'_> {
         let known = BTreeSet::new();
         let mut estimate = Estimate { operands, known, reached, trips: 1.0, cost: 0.0 };
         estimate.descend();
-        let mut universal = false;
+        let (mut universal, mut trips) = (false, vec![1.0]);
         for &var in vars {
             universal = estimate.enter(var, body);
+            trips.push(estimate.trips);
         }
-        estimate.inner_reductions(body);
+        estimate.inner_reductions(body, vars, &trips);
         estimate.leaf(vars, universal);
         let functions = estimate.functions(vars, universal, body);
         estimate.cost
@@ -130,16 +92,15 @@ impl Estimate<'_> {
             (self.dimension(var), self.dimension(var))
         } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
             // A union has at most every coordinate.
-            let all: f64 = iterated.iter().map(|(_, n)| n).sum();
-            let all = all.min(self.dimension(var));
+            let all = iterated.iter().map(|(_, n)| n).sum::<f64>().min(self.dimension(var));
             (all, all)
         } else {
             let least = iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);
             // What else meets is walked whole where no copy of it locates coordinates.
             let walked = iterated.iter().filter(|(a, _)| !self.may_be_located(a, var));
-            let steps =
-                walked.map(|(_, n)| if *n < SKEWED * least { *n } else { searched(least, *n) });
-            (steps.sum::<f64>().max(least), least)
+            let is_near = |n: f64| n < SKEWED * least;
+            let steps = walked.map(|(_, n)| if is_near(*n) { *n } else { searched(least, *n) });
+            (steps.sum::<f64>().max(least) * self.slots(&iterated), least)
         };
         let weight = if self.is_block_offset(var) && universal { CONTIGUOUS } else { 1.0 };
         self.cost += self.trips * steps.max(1.0) * weight;
@@ -154,11 +115,22 @@ impl Estimate<'_> {
         universal
     }
 
-    /// Whether a small copy of an operand may find its coordinates of a variable at once.
+    /// How many positions a loop walks for each coordinate.
+    fn slots(&self, iterated: &[(Access, f64)]) -> f64 {
+        let is_map = |(access, k): &(Access, usize)| {
+            let kind = self.level(access, *k).map(|(_, kind)| kind);
+            kind == Some(level::HASHED) && iterated.iter().any(|(a, _)| a == access)
+        };
+        if self.reached.iter().any(is_map) { SLOTS } else { 1.0 }
+    }
+
+    /// Whether a small copy of an operand may find its coordinates of a variable at once: none is made of one that is
+    /// copied in the order of the loops.
     fn may_be_located(&self, access: &Access, var: IndexVar) -> bool {
         let vars = self.operands.cx.level_vars(access);
         let places: f64 = vars.iter().map(|&v| self.dimension(v)).product();
-        vars.last() == Some(&var) && places <= MOST_PLACES
+        let is_copied = self.operands.converted.iter().any(|(a, ..)| a == access);
+        !is_copied && vars.last() == Some(&var) && places <= MOST_PLACES
     }
 
     /// The operands that a loop walks, and how many coordinates they list: of an unordered
@@ -197,7 +169,11 @@ impl Estimate<'_> {
                         let p = kind.properties();
                         self.cost += match kind.locates() {
                             true if p.full || p.ordered => 0.0,
-                            true => HASH * self.trips,
+                            true => {
+                                let looks = self.looks(access);
+                                self.trips *= self.found(access, *k, var);
+                                looks
+                            }
                             false if p.branchless => self.segment(access, *k) * self.trips,
                             false => {
                                 let among = self.fan_out(access, *k, var).max(2.0);
@@ -212,6 +188,22 @@ impl Estimate<'_> {
         }
     }
 
+    /// How often a look into a hash map goes on: not where nothing is to be done without an entry.
+    fn found(&self, access: &Access, level: usize, var: IndexVar) -> f64 {
+        let Operands { cx, task, .. } = self.operands;
+        match cx.access_methods().decides(access, task) {
+            true => (self.fan_out(access, level, var) / self.dimension(var)).min(1.0),
+            false => 1.0,
+        }
+    }
+
+    /// What looks into a hash map cost, or into an array with its entries, and that.
+    fn looks(&self, access: &Access) -> f64 {
+        let by_hash = HASH * self.trips;
+        array_of(self.operands.cx, access)
+            .map_or(by_hash, |array| by_hash.min(array.cost + array.look * self.trips))
+    }
+
     /// How many entries of a list have the coordinate of the level above one, among which another is looked for.
     fn segment(&self, access: &Access, level: usize) -> f64 {
         let above = level.checked_sub(1).and_then(|k| Some((k, self.level(access, k)?.0)));
@@ -219,18 +211,22 @@ impl Estimate<'_> {
         above.map_or(1.0, entries).max(SEARCH)
     }
 
-    /// Reductions that stay inside the value, with loops of their own.
-    fn inner_reductions(&mut self, e: &Expr) {
-        if let Expr::Reduce { vars, body, .. } = e {
-            let (trips, known, reached) = (self.trips, self.known.clone(), self.reached.clone());
-            for &var in vars {
-                self.enter(var, body);
-            }
-            self.inner_reductions(body);
-            (self.trips, self.known, self.reached) = (trips, known, reached);
-            return;
+    /// Reductions that stay inside the value, with loops of their own inside of those over what they use; so often these
+    /// iterate.
+    fn inner_reductions(&mut self, e: &Expr, outer: &[IndexVar], iterations: &[f64]) {
+        let Expr::Reduce { vars, body, .. } = e else {
+            let children = e.children().into_iter();
+            return children.for_each(|child| self.inner_reductions(child, outer, iterations));
+        };
+        let (trips, known, reached) = (self.trips, self.known.clone(), self.reached.clone());
+        let cx = self.operands.cx;
+        let depth = e.free_vars().into_iter().map(|v| cx.depth(v, outer)).max().unwrap_or(0);
+        self.trips = iterations.get(depth).copied().unwrap_or(trips);
+        for &var in vars {
+            self.enter(var, body);
         }
-        e.children().into_iter().for_each(|child| self.inner_reductions(child));
+        self.inner_reductions(body, &[], &[]);
+        (self.trips, self.known, self.reached) = (trips, known, reached);
     }
 
     /// The assignment in the innermost loop.
@@ -250,7 +246,7 @@ impl Estimate<'_> {
                 OutputOrder::Counted => PLACE,
                 OutputOrder::Sorted => SORT,
                 _ if hashed_rows(cx, task, vars, None).is_some() => HASHED,
-                _ if gathered_elsewhere(cx, task, vars, written).is_some() => ELSEWHERE,
+                _ if gathered_elsewhere(cx, task, (vars, &copied), written).is_some() => ELSEWHERE,
                 OutputOrder::Listed => STAGE,
             };
         let Some(&inner) = vars.last() else { return };
@@ -306,9 +302,11 @@ impl Estimate<'_> {
         let inside = task.vars.iter().filter(|v| !cx.follows(**v, &vars[..outer]));
         let known = |v: &IndexVar| cx.known_dimension(*v).map(|d| d as f64);
         let elements: f64 = inside.filter_map(known).product();
+        let is_dense = self.reached.iter().all(|(a, _)| cx.is_full(a));
         match elements {
             _ if elements > CACHED => REVISIT * self.trips,
             _ if elements > CACHED_NEAR => REVISIT_NEAR * self.trips,
+            _ if elements > 1.0 && is_dense => REVISIT_CACHED * self.trips,
             _ => 0.0,
         }
     }
@@ -472,10 +470,8 @@ impl Estimate<'_> {
             _ => FAN_OUT.min(dimension),
         }
     }
-}
 
-impl Estimate<'_> {
-    /// How many coordinates an operand lists below a position, if its entries are known.
+    /// The same if its entries are known.
     fn known_fan_out(&self, access: &Access, level: usize) -> Option<f64> {
         let levels: Vec<(LevelKind, IndexVar)> =
             (0..).map_while(|k| self.level(access, k).map(|(var, kind)| (kind, var))).collect();

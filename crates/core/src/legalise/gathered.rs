@@ -10,17 +10,17 @@ use crate::format::{Format, LevelSpec};
 use crate::legalise::order::basis::block_basis;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::level::{COMPRESSED, DENSE};
-use crate::notation::{Access, Expr};
+use crate::notation::{Access, Expr, Slicing};
 use crate::plan::access::distinct;
 use crate::plan::{OutputOrder, Visits};
 use tamis_ir::ids::IndexVar;
 
 /// The variables and the levels of a temporary in which loops gather the entries of a result that
-/// they would list or sort otherwise.
+/// they would list or sort otherwise, with copies of some operands in their order.
 pub(super) fn gathered_elsewhere(
     cx: &Context<'_>,
     task: &Task,
-    loops: &[IndexVar],
+    (loops, copied): (&[IndexVar], &[Access]),
     written: OutputOrder,
 ) -> Option<(Vec<IndexVar>, Format)> {
     let is_listed = match written {
@@ -29,7 +29,7 @@ pub(super) fn gathered_elsewhere(
         OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => return None,
     };
     let is_hashed = hashed_rows(cx, task, loops, None).is_some();
-    if cx.request.commands.given || task.vars.len() < 2 || is_hashed {
+    if cx.request.commands.given || task.vars.is_empty() || is_hashed {
         return None;
     }
     let format = &cx.program.storage(task.result).format;
@@ -43,7 +43,7 @@ pub(super) fn gathered_elsewhere(
         candidates.insert(0, cx.storage_order(task));
     }
     candidates.into_iter().find_map(|vars| {
-        let format = gathering_format(cx, task, (loops, &vars), may_sort)?;
+        let format = gathering_format(cx, task, (loops, copied, &vars), may_sort)?;
         Some((vars, format))
     })
 }
@@ -71,10 +71,10 @@ fn is_reached(order: OutputOrder, may_sort: bool) -> bool {
 fn gathering_format(
     cx: &Context<'_>,
     task: &Task,
-    (loops, vars): (&[IndexVar], &[IndexVar]),
+    (loops, copied, vars): (&[IndexVar], &[Access], &[IndexVar]),
     may_sort: Steps,
 ) -> Option<Format> {
-    let rows = has_rows(cx, vars, task);
+    let rows = vars.len() > 1 && has_rows(cx, vars, task);
     let first = if rows { DENSE } else { COMPRESSED };
     let kind = |k| if k == 0 { first } else { COMPRESSED };
     let format = Format::in_order((0..vars.len()).map(kind));
@@ -84,7 +84,9 @@ fn gathering_format(
     };
     let stays = is_same(task.result, &task.vars)
         || matches!(&task.value, Expr::Access(a) if is_same(a.tensor, &a.indices));
-    let operands = distinct(&task.value);
+    let mut operands = distinct(&task.value);
+    // A workspace gathers a vector in any order.
+    operands.retain(|a| vars.len() > 1 || !copied.contains(a));
     let visits =
         Visits { derived: &cx.program.derived, loops, repeats: repeats(cx, task, &operands) };
     let gathered = OutputOrder::of(visits, &format, vars, &ascending(cx, &operands));
@@ -141,5 +143,6 @@ fn is_gathered(cx: &Context<'_>, access: &Access, row: Option<IndexVar>) -> bool
         Some(*v) == row && l.kind.properties().full && l.kind.locates()
     };
     let is_whole = in_order || !format.has_duplicates() || levels.iter().any(of_row);
-    is_whole && !access.is_sliced()
+    let forwards = |s: &Slicing| matches!(s, Slicing::Taken(_)) && s.ascends();
+    is_whole && (cx.is_full(access) || access.slices.values().all(forwards))
 }

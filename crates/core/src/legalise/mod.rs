@@ -22,8 +22,8 @@ mod order;
 mod output;
 mod rewrite;
 mod statistics;
+mod weights;
 
-pub(crate) use cost::CONTIGUOUS;
 pub(crate) use rewrite::merge_size::MAX_POINTS;
 
 use crate::cin::{Derived, Overflow, Program, Role};

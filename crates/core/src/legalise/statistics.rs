@@ -2,8 +2,9 @@
 
 use crate::cin::Role;
 use crate::format::{LevelMap, LevelSpec};
+use crate::legalise::weights::SLOTS;
 use crate::legalise::{Context, Statistics};
-use crate::level::LevelKind;
+use crate::level::{HASHED, LevelKind};
 use crate::notation::{Access, Expr};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar, TensorId};
@@ -83,12 +84,13 @@ impl Context<'_> {
         vars.iter().map(|v| self.known_dimension(*v).map(|d| d as f64)).product()
     }
 
-    /// How many entries an operand of the program has, if that is known.
+    /// About how many entries an operand of the program has, if that is known.
     pub(super) fn input_entries(&self, access: &Access) -> Option<u64> {
-        match self.program.tensors[access.tensor].role {
-            Role::Input(id) => self.request.statistics.entries.get(&id).copied(),
-            _ => None,
-        }
+        let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
+        let stored = self.request.statistics.entries.get(&id).copied()?;
+        let levels = self.program.storage(access.tensor).format.levels();
+        let is_map = levels.last().is_some_and(|level| level.kind == HASHED);
+        Some(if is_map { stored.div_ceil(SLOTS as u64) } else { stored })
     }
 
     /// Whether an operand is known to have about as many entries as a variable has coordinates; of what

@@ -63,7 +63,7 @@ use builder::Builder;
 use gpu::{GpuContext, parallel};
 use partition::Interval;
 use scope::Scope;
-use scratch::if_partial;
+use scratch::{if_any, if_partial, noticing, unnoticed};
 use std::collections::{BTreeMap, BTreeSet};
 use symbols::Symbols;
 use tamis_ir::ids::{IndexVar, TensorId, Var};
@@ -215,6 +215,7 @@ impl Lowerer<'_> {
             Node::Loop(nest) => self.forall(nest, &scope),
             Node::Locate(locate) => self.located(locate, scope),
             Node::Where(temporary) => self.where_node(temporary, &scope),
+            Node::IfAny(tensor, node) => if_any(self.cx.any_flag(*tensor), self.node(node, scope)),
             Node::Sequence(parts) => self.sequence(parts, &scope),
             Node::Assign { lhs, op, rhs } => self.assignment(lhs, *op, rhs, &scope),
         }
@@ -243,10 +244,13 @@ impl Lowerer<'_> {
         let held = self.cx.register(*tensor);
         let datatype = self.program.storage(*tensor).datatype;
         let mut stmts = self.cx.assigned(held, Value::constant(initial.computed(datatype)));
-        let any = asks.then(|| self.cx.any_flag(*tensor));
+        let any = noticing(&mut self.cx, temporary);
         let produced = self.node(producer, scope.clone()).stmts;
         let consumer = self.node(consumer, scope.clone());
-        let code = if_partial(any, [vec![], produced], consumer);
+        let code = match *asks {
+            true => if_partial(any, [vec![], produced], consumer),
+            false => if_partial(None, [unnoticed(any), produced], consumer),
+        };
         stmts.extend(code.stmts);
         Code { stmts, covers: code.covers }
     }

@@ -182,7 +182,7 @@ impl Lowerer<'_> {
         if opens {
             self.opened.push(tensor);
         }
-        let any = (asks && !is_sparse).then(|| self.cx.any_flag(tensor));
+        let any = noticing(&mut self.cx, temporary);
         let is_walked = consumer.walks(tensor);
         let producer = self.node(producer, scope.clone());
         let consumer = self.node(consumer, scope.clone());
@@ -199,7 +199,13 @@ impl Lowerer<'_> {
                 (false, true) => vec![],
                 (false, false) => fill_local(&mut self.cx, tensor, &arrays),
             };
-            return if_partial(any, [[room, before].concat(), producer.stmts], consumer);
+            let before = [room, before].concat();
+            return match asks {
+                true => if_partial(any, [before, producer.stmts], consumer),
+                false => {
+                    if_partial(None, [[before, unnoticed(any)].concat(), producer.stmts], consumer)
+                }
+            };
         }
         let names = &mut self.cx.values.builder;
         stmts.extend(producer.stmts);
@@ -283,6 +289,25 @@ impl Lowerer<'_> {
         self.cx.prologue.push(when(lt(Expr::Len(own[0]), size), first));
         self.cx.prologue.extend(room);
     }
+}
+
+/// The flag that tells whether anything was added to a temporary, if what reads it wants to know.
+pub(super) fn noticing(cx: &mut Symbols<'_>, temporary: &plan::Where) -> Option<Var> {
+    let is_asked = temporary.asks || temporary.consumer.asks_for(temporary.tensor);
+    is_asked.then(|| cx.any_flag(temporary.tensor))
+}
+
+/// What is done if anything was added to a temporary.
+pub(super) fn if_any(any: Var, code: Code) -> Code {
+    match code.stmts.is_empty() {
+        true => code,
+        false => Code { stmts: vec![when(Expr::Var(any), code.stmts)], covers: false },
+    }
+}
+
+/// Nothing was added so far to the temporary of a flag.
+pub(super) fn unnoticed(any: Option<Var>) -> Vec<ir::Stmt> {
+    any.map(|any| assign(any, Expr::Const(Scalar::Bool(false)))).into_iter().collect()
 }
 
 /// The code that prepares a temporary, produces it and consumes it. If there is a flag, the consumer runs only

@@ -11,7 +11,7 @@
 //! y(i) max= A(i,j)                   y(i) max= max(j, A(i,j))
 //! ```
 
-use super::{Expr, Program, Statement};
+use super::{Access, Expr, Program, Statement};
 use std::ops::Range;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -31,6 +31,25 @@ pub fn make_explicit(program: &Program) -> Result<Program, Diagnostic> {
 }
 
 impl Expr {
+    /// The value with other variables in place of its own.
+    pub(crate) fn renamed(self, own: &dyn Fn(&IndexVar) -> IndexVar) -> Expr {
+        match self {
+            Expr::Access(a) => {
+                let indices = a.indices.iter().map(own).collect();
+                Expr::Access(Access { indices, ..a })
+            }
+            Expr::Index(v) => Expr::Index(own(&v)),
+            Expr::Choose { mut within, then, otherwise } => {
+                for part in &mut within {
+                    (part.var, part.counter) = (own(&part.var), own(&part.counter));
+                }
+                let [then, otherwise] = [then, otherwise].map(|e| Box::new(e.renamed(own)));
+                Expr::Choose { within, then, otherwise }
+            }
+            e => e.map_children(&mut |child| child.renamed(own)),
+        }
+    }
+
     /// The index variables used and not bound by a reduction inside, in the order of the text.
     pub fn free_vars(&self) -> Vec<IndexVar> {
         let mut found = vec![];

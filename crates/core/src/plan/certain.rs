@@ -9,18 +9,19 @@
 //!
 //! A dimension of size 0 gives zeros to multiply with, as in products of matrices.
 
-use super::{Absent, Body, Merge, Node, Planner, Where};
+use super::{Absent, Body, Merge, Node, Planner};
 use crate::cin::Relation;
 use crate::format::LevelMap;
-use tamis_ir::ids::IndexVar;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 impl Planner<'_> {
-    /// Whether the consumer of a temporary is left out if nothing was added to the temporary.
-    pub(super) fn asks(self, temporary: &Where) -> bool {
+    /// Whether what reads a temporary is left out if nothing was added to the temporary. Entries tell where it lists any.
+    pub(super) fn asks(self, tensor: TensorId, producer: &Node) -> bool {
         let mut loops = vec![];
-        let visits_all = every_loop(&temporary.producer, &mut loops)
-            && loops.iter().all(|var| self.is_whole(*var, &loops));
-        self.kernel.partial.contains(&temporary.tensor) && !visits_all
+        let visits_all =
+            every_loop(producer, &mut loops) && loops.iter().all(|var| self.is_whole(*var, &loops));
+        let is_full = self.program.storage(tensor).format.is_full();
+        is_full && self.kernel.partial.contains(&tensor) && !visits_all
     }
 
     /// Whether these loops reach every coordinate of what a variable was made of.
@@ -49,6 +50,7 @@ fn every_loop(node: &Node, loops: &mut Vec<IndexVar>) -> bool {
             locate.absent == Absent::Never && every_loop(&locate.present, loops)
         }
         Node::Where(inner) => !inner.asks && every_loop(&inner.consumer, loops),
+        Node::IfAny(..) => false,
         Node::Sequence(parts) => parts.iter().any(|part| every_loop(part, loops)),
         Node::Assign { .. } => true,
     }

@@ -15,7 +15,7 @@ use crate::cin::{Derived, Program, Relation};
 use crate::format::LevelMap;
 use crate::notation::Access;
 use std::collections::BTreeSet;
-use tamis_ir::ids::IndexVar;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// What is known at a point of the loop nest.
 #[derive(Clone, Default)]
@@ -26,6 +26,8 @@ pub(super) struct Known {
     pub(super) reached: Vec<(Access, Descent)>,
     /// How many levels of the result the loops have descended that it stores in order.
     pub(super) result: usize,
+    /// Temporaries without which, if nothing was added to them, the result gets nothing.
+    pub(super) asked: Vec<TensorId>,
 }
 
 /// How far an access has descended its levels.

@@ -83,6 +83,8 @@ pub enum Node {
     Locate(Box<Locate>),
     /// A consumer after the producer of a register or a workspace.
     Where(Box<Where>),
+    /// What is left out if nothing was added to a temporary, inside of loops that run in any case.
+    IfAny(TensorId, Box<Node>),
     /// One after another.
     Sequence(Vec<Node>),
     /// `lhs = rhs` or `lhs op= rhs`.
@@ -343,6 +345,7 @@ impl Node {
             }
             Node::Locate(locate) => locate.present.written(),
             Node::Where(temporary) => temporary.consumer.written(),
+            Node::IfAny(_, node) => node.written(),
             Node::Sequence(parts) => parts.last().and_then(Node::written),
             Node::Assign { lhs, .. } => Some(lhs.tensor),
         }
@@ -362,6 +365,7 @@ impl Node {
                 Absent::Never | Absent::Nothing => vec![&locate.present],
             },
             Node::Where(temporary) => vec![&temporary.producer, &temporary.consumer],
+            Node::IfAny(_, node) => vec![node],
             Node::Sequence(parts) => parts.iter().collect(),
             Node::Assign { .. } => vec![],
         }
@@ -373,6 +377,12 @@ impl Node {
             Node::Loop(nest) if nest.own == own => vec![nest],
             node => node.steps().into_iter().flat_map(|step| step.loops_over(own)).collect(),
         }
+    }
+
+    /// Whether something in it is left out if nothing was added to a temporary.
+    pub(crate) fn asks_for(&self, tensor: TensorId) -> bool {
+        matches!(self, Node::IfAny(asked, _) if *asked == tensor)
+            || self.steps().into_iter().any(|step| step.asks_for(tensor))
     }
 
     /// Whether a loop walks the entries of a tensor.

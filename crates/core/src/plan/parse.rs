@@ -183,6 +183,12 @@ impl<'t> Lines<'t> {
             let temporary = Where { tensor, opens, asks, producer, consumer };
             return Ok(Node::Where(Box::new(temporary)));
         }
+        if line.rest().starts_with("if any ") {
+            line.eat("if any");
+            let tensor = self.names.tensor(&mut line)?;
+            line.finish()?;
+            return Ok(Node::IfAny(tensor, Box::new(self.node(depth + 1)?)));
+        }
         if line.eat("sequence of") {
             let count = line.integer()?;
             let parts: Parsed<Vec<Node>> = (0..count).map(|_| self.node(depth + 1)).collect();

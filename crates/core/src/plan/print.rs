@@ -230,6 +230,10 @@ impl Printer<'_> {
                 self.node(producer, depth + 1);
                 self.node(consumer, depth);
             }
+            Node::IfAny(tensor, node) => {
+                self.line(depth, &format!("if any {}", self.names.tensors[*tensor]));
+                self.node(node, depth + 1);
+            }
             Node::Sequence(parts) => {
                 self.line(depth, &format!("sequence of {}", parts.len()));
                 parts.iter().for_each(|part| self.node(part, depth + 1));

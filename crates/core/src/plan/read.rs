@@ -92,21 +92,35 @@ impl ReadPlanner<'_> {
                 let opens = matches!(&**producer, Stmt::Sequence(parts) if facts.opens(&parts[0]));
                 let tensor = written(producer);
                 let producer = self.resolve(producer, known.clone());
-                let consumer = self.resolve(consumer, known.clone());
-                let mut temporary = Where { tensor, opens, asks: false, producer, consumer };
-                temporary.asks = self.planner.asks(&temporary);
-                Node::Where(Box::new(temporary))
+                let mut asks = self.planner.asks(tensor, &producer);
+                let mut after = known.clone();
+                // Rows of the result end whether anything was added or not.
+                if asks && self.ends_rows(consumer, known) {
+                    after.asked.push(tensor);
+                    asks = false;
+                }
+                let consumer = self.resolve(consumer, after);
+                Node::Where(Box::new(Where { tensor, opens, asks, producer, consumer }))
             }
             Stmt::Sequence(parts) => {
                 let parts = parts.iter().map(|part| self.resolve(part, known.clone()));
                 Node::Sequence(parts.collect())
             }
             Stmt::Assign { lhs, op, rhs } => {
-                Node::Assign { lhs: lhs.clone(), op: *op, rhs: rhs.clone() }
+                let assign = Node::Assign { lhs: lhs.clone(), op: *op, rhs: rhs.clone() };
+                let is_result = lhs.tensor == self.planner.kernel.result;
+                let asked = known.asked.iter().filter(|_| is_result);
+                asked.fold(assign, |node, &tensor| Node::IfAny(tensor, Box::new(node)))
             }
             // The pattern has been descended to its entry.
             Stmt::Within { body, .. } => self.stmt(body, known),
         }
+    }
+
+    /// Whether loops in a statement write levels of the result in order.
+    fn ends_rows(self, s: &Stmt, known: &Known) -> bool {
+        let levels = self.output.in_order().map_or(0, |(levels, _)| levels);
+        written(s) == self.planner.kernel.result && known.result < levels
     }
 
     /// The loop of a `forall`, and what is done where no driver is if a reduction has no coordinates.

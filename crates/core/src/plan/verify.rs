@@ -66,8 +66,14 @@ impl Checker<'_> {
                     return Err(format!("{} is no temporary", self.tensor(temporary.tensor)));
                 }
                 self.node(&temporary.producer, known)?;
-                self.node(&temporary.consumer, known)
+                let mut after = known.clone();
+                after.asked.push(temporary.tensor);
+                self.node(&temporary.consumer, &after)
             }
+            Node::IfAny(tensor, node) => match known.asked.contains(tensor) {
+                true => self.node(node, known),
+                false => Err(format!("nothing around computes {}", self.tensor(*tensor))),
+            },
             Node::Sequence(parts) => parts.iter().try_for_each(|part| self.node(part, known)),
             Node::Assign { lhs, rhs, .. } => {
                 for access in rhs.accesses() {

@@ -299,22 +299,3 @@ pub(super) fn filled(e: Expr, with: &Expr) -> Expr {
         e => e.map_children(&mut |child| filled(child, with)),
     }
 }
-
-/// A value with variables replaced.
-pub(crate) fn renamed(e: Expr, own: &dyn Fn(&IndexVar) -> IndexVar) -> Expr {
-    match e {
-        Expr::Access(a) => {
-            let indices = a.indices.iter().map(own).collect();
-            Expr::Access(Access { indices, ..a })
-        }
-        Expr::Index(v) => Expr::Index(own(&v)),
-        Expr::Choose { mut within, then, otherwise } => {
-            for part in &mut within {
-                (part.var, part.counter) = (own(&part.var), own(&part.counter));
-            }
-            let (then, otherwise) = (renamed(*then, own), renamed(*otherwise, own));
-            Expr::Choose { within, then: Box::new(then), otherwise: Box::new(otherwise) }
-        }
-        e => e.map_children(&mut |child| renamed(child, own)),
-    }
-}

@@ -398,7 +398,7 @@ fn renamed(s: Stmt, own: &dyn Fn(&IndexVar) -> IndexVar) -> Stmt {
         }
         Stmt::Assign { lhs, op, rhs } => {
             let lhs = Access { indices: lhs.indices.iter().map(own).collect(), ..lhs };
-            Stmt::Assign { lhs, op, rhs: expression::renamed(rhs, own) }
+            Stmt::Assign { lhs, op, rhs: rhs.renamed(own) }
         }
         _ => s.map_children(&mut |child| renamed(child, own)),
     }

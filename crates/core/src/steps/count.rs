@@ -3,14 +3,17 @@
 
 use super::sizes::{Known, distinct};
 use crate::iteration::lattice::Set;
-use crate::legalise::CONTIGUOUS;
+use crate::level::HASHED;
 use crate::notation::{Access, Expr};
 use crate::plan::{Absent, Advance, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
 use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
+/// A contiguous dense iteration, which vectorises, relative to one that does not.
+pub(crate) const CONTIGUOUS: f64 = 0.3;
+
 /// What the loops of a kernel do, about.
-pub(super) struct Count<'k, 'n> {
+pub(super) struct Counts<'k, 'n> {
     pub(super) known: &'k Known<'k>,
     /// Iterations of loops and steps of searches.
     pub(super) steps: f64,
@@ -24,6 +27,8 @@ pub(super) struct Count<'k, 'n> {
     pub(super) loops: Vec<Iterations<'n>>,
     /// How often elements of each tensor are written.
     pub(super) written: BTreeMap<TensorId, f64>,
+    /// How often loops look into hash maps.
+    pub(super) looks: BTreeMap<TensorId, f64>,
     /// How many values a workspace has at a time.
     workspaces: BTreeMap<TensorId, f64>,
 }
@@ -51,12 +56,13 @@ pub(super) struct Around<'n> {
     pub(super) found: Vec<&'n Locate>,
 }
 
-impl<'k, 'n> Count<'k, 'n> {
-    pub(super) fn of(known: &'k Known<'k>, root: Option<&'n Node>) -> Count<'k, 'n> {
+impl<'k, 'n> Counts<'k, 'n> {
+    pub(super) fn of(known: &'k Known<'k>, root: Option<&'n Node>) -> Counts<'k, 'n> {
         let hottest = (0.0, vec![]);
-        let (written, workspaces) = (BTreeMap::new(), BTreeMap::new());
+        let (written, looks, workspaces) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (steps, work, path, loops) = (0.0, 0.0, vec![], vec![]);
-        let mut count = Count { known, steps, work, path, hottest, loops, written, workspaces };
+        let mut count =
+            Counts { known, steps, work, path, hottest, loops, written, looks, workspaces };
         if let Some(root) = root {
             count.node(root, 1.0);
         }
@@ -78,6 +84,7 @@ impl<'k, 'n> Count<'k, 'n> {
                 }
                 self.node(&temporary.consumer, trips);
             }
+            Node::IfAny(_, node) => self.node(node, trips),
             Node::Sequence(parts) => parts.iter().for_each(|part| self.node(part, trips)),
             Node::Assign { lhs, .. } => *self.written.entry(lhs.tensor).or_default() += trips,
         }
@@ -178,6 +185,10 @@ impl<'k, 'n> Count<'k, 'n> {
                 Lookup::LinearSearch => children,
             };
         self.takes(steps, 1.0);
+        let format = &self.known.program.storage(locate.access.tensor).format;
+        if format.levels()[locate.level].kind == HASHED {
+            *self.looks.entry(locate.access.tensor).or_default() += trips;
+        }
         let all = self.known.coordinates(locate.var);
         match &locate.absent {
             Absent::Never => self.node(&locate.present, trips),
@@ -223,7 +234,7 @@ fn passed(nest: &Loop, leaders: Set, children: &[f64], there: &[f64], all: f64) 
 fn is_contiguous(nest: &Loop) -> bool {
     fn is_plain(node: &Node) -> bool {
         match node {
-            Node::Loop(_) | Node::Where(_) => false,
+            Node::Loop(_) | Node::Where(_) | Node::IfAny(..) => false,
             Node::Sequence(parts) => parts.iter().all(is_plain),
             Node::Locate(locate) => locate.absent == Absent::Never && is_plain(&locate.present),
             Node::Assign { rhs, .. } => !matches!(rhs, Expr::Choose { .. }),
@@ -242,6 +253,7 @@ fn found_in(nest: &Loop) -> Vec<&Locate> {
                 collect(&temporary.producer, found);
                 collect(&temporary.consumer, found);
             }
+            Node::IfAny(_, node) => collect(node, found),
             Node::Sequence(parts) => parts.iter().for_each(|part| collect(part, found)),
             Node::Locate(locate) => {
                 found.push(locate);

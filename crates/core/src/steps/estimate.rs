@@ -6,7 +6,7 @@
 //! i 1000 iterations, j of A 5000; y has 1000 values, 8000 bytes
 //! ```
 
-use super::count::Count;
+use super::count::Counts;
 use super::sizes::Known;
 use super::values;
 use crate::cin::Program;
@@ -49,7 +49,7 @@ pub fn estimates(program: &Program, sizes: &Sizes<'_>) -> Vec<Estimate> {
     let mut estimates = vec![];
     for kernel in &program.kernels {
         let plan = plan(program, kernel);
-        let count = Count::of(&known, plan.root.as_ref());
+        let count = Counts::of(&known, plan.root.as_ref());
         let values = values(&known, kernel, &count.written);
         let (steps, loops) = (count.steps, loops(&count));
         known.computed.insert(kernel.result, values);
@@ -59,7 +59,7 @@ pub fn estimates(program: &Program, sizes: &Sizes<'_>) -> Vec<Estimate> {
 }
 
 /// The loops that were counted, one for each variable and loop around it.
-fn loops(count: &Count<'_, '_>) -> Vec<LoopEstimate> {
+fn loops(count: &Counts<'_, '_>) -> Vec<LoopEstimate> {
     let mut loops: Vec<LoopEstimate> = vec![];
     for counted in &count.loops {
         let (var, depth, within) = (counted.nest.own, counted.depth, counted.within);

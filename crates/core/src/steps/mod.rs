@@ -14,13 +14,14 @@ mod estimate;
 mod reason;
 mod sizes;
 
+pub(crate) use count::CONTIGUOUS;
 pub use estimate::{Estimate, LoopEstimate, estimates};
 
 use crate::cin::terms::Sizes;
 use crate::cin::{Kernel, Program, Role};
 use crate::notation;
 use crate::plan::{Plan, plan};
-use count::{Around, Count};
+use count::{Around, Counts};
 use reason::Blamed;
 use sizes::{Known, distinct};
 use std::collections::BTreeMap;
@@ -40,6 +41,12 @@ pub const LONG: f64 = 3000.0;
 /// A result of so many elements for each value of its operands is large.
 const LARGE: f64 = 1000.0;
 
+/// How often the loops of a plan look into each hash map, about.
+pub(crate) fn looks(program: &Program, plan: &Plan, sizes: &Sizes<'_>) -> BTreeMap<TensorId, f64> {
+    let known = Known { program, sizes, computed: BTreeMap::new() };
+    Counts::of(&known, plan.root.as_ref()).looks
+}
+
 /// What is slow about a program for operands of these sizes, if it takes about `floor` steps or more.
 pub fn warnings(
     notation: &notation::Program,
@@ -53,7 +60,7 @@ pub fn warnings(
     let mut hottest: (f64, Option<(&Kernel, Vec<Around<'_>>)>) = (0.0, None);
     let mut found = vec![];
     for (kernel, plan) in program.kernels.iter().zip(&plans) {
-        let count = Count::of(&known, plan.root.as_ref());
+        let count = Counts::of(&known, plan.root.as_ref());
         steps += count.steps;
         work += count.work;
         if count.hottest.0 > hottest.0 {

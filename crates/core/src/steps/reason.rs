@@ -15,7 +15,6 @@ use crate::format::{Format, LevelSpec};
 use crate::level::COMPRESSED;
 use crate::notation::{self, Access, Expr};
 use crate::plan::Absent;
-use crate::schedule::expression::renamed;
 use std::ops::Range;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness};
 use tamis_ir::datatype::Scalar;
@@ -266,7 +265,7 @@ impl Blamed<'_> {
             let at = lhs.indices.iter().position(|v| v == var);
             at.map_or(*var, |at| access.indices[at])
         };
-        Some(renamed(value.clone(), &used))
+        Some(value.clone().renamed(&used))
     }
 
     /// Loops come to a level of an operand before they come to one above it.

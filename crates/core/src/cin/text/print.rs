@@ -32,7 +32,7 @@ pub fn print(program: &Program) -> String {
 }
 
 /// Words of the text and of plans, which stand for no tensor and no variable.
-const WORDS: [&str; 35] = [
+const WORDS: [&str; 36] = [
     "width",
     "strict",
     "operator",
@@ -65,6 +65,7 @@ const WORDS: [&str; 35] = [
     "neither",
     "any",
     "estimate",
+    "if",
     "add",
     "then",
     "in",

@@ -4,6 +4,7 @@
 //! expression get a register each, computed as soon as their variables are bound.
 
 use crate::cin::{AssemblyOptions, Choice, CutOptions, Kernel, KernelKind, Stmt};
+use crate::legalise::copies::arrays::with_arrays;
 use crate::legalise::order::association::associated;
 use crate::legalise::order::merge_strategy::{galloping_loops, only_galloping};
 use crate::legalise::order::{Order, best_orders, topological};
@@ -86,6 +87,7 @@ impl Legaliser<'_> {
             partial,
             overflow: self.overflow,
         };
+        let kernel = with_arrays(self, kernel);
         only_galloping(&self.program, kernel)
     }
 }

@@ -21,7 +21,9 @@ use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::copies::in_order::{copy_format, copy_order};
 use crate::legalise::copies::transpose::transposed_operands;
 use crate::legalise::order::basis::bases;
-use crate::legalise::order::unlisted::{is_alone_beside, is_merged_again, is_unlisted};
+use crate::legalise::order::unlisted::{
+    is_alone_beside, is_costly_map, is_merged_again, is_unlisted,
+};
 use crate::legalise::output::output_order;
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
@@ -191,10 +193,12 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     let needed = those(&|way| way == AccessMethod::Copied);
     let against = those(&|way| way != AccessMethod::Direct);
     let searched = against.len() - needed.len();
-    let unlisted =
-        accesses.iter().filter(|a| is_unlisted(cx, a, &vars, task) || is_alone_beside(cx, a, task));
-    let mut listed = against.clone();
-    listed.extend(unlisted.filter(|a| !against.contains(a)).cloned());
+    let is_unlisted = |a: &Access| is_unlisted(cx, a, &vars, task) || is_alone_beside(cx, a, task);
+    let with = |those: &[Access], is: &dyn Fn(&Access) -> bool| -> Vec<Access> {
+        let more = accesses.iter().filter(|a| !those.contains(a) && is(a));
+        those.iter().chain(more).cloned().collect()
+    };
+    let listed = with(&against, &is_unlisted);
     let more = listed.len() > against.len();
     let merged = accesses.iter().filter(|a| is_merged_again(cx, a, &vars, accesses));
     let mut located = listed.clone();
@@ -204,10 +208,15 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     let copied_anyway = if searched > MAX_SEARCHED { &against } else { &needed };
     let other_alone = by_another_alone(cx, task, (accesses, copied_anyway), &vars);
     // A search doubles the code where the operand may be absent.
-    let mut variants = match searched {
-        1..=MAX_SEARCHED => vec![copied(needed), copied(against)],
-        _ => vec![copied(against)],
+    let bases = match searched {
+        1..=MAX_SEARCHED => vec![needed, against],
+        _ => vec![against],
     };
+    let mut variants: Vec<Order> = bases.iter().cloned().map(copied).collect();
+    let is_costly = |a: &Access| is_costly_map(cx, a, &vars, task);
+    let costly = bases.iter().chain([&listed]).map(|those| (those, with(those, &is_costly)));
+    let costly = costly.filter(|(those, all)| all.len() > those.len());
+    variants.extend(costly.map(|(_, all)| copied(all)));
     variants.extend(more.then(|| copied(listed)));
     variants.extend(by_rows.then(|| copied(located)));
     variants.extend(other_alone.into_iter().map(copied));

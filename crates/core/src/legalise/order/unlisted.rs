@@ -14,8 +14,11 @@
 
 use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::copies::in_order::{copy_format, copy_order};
+use crate::legalise::output::output_order;
 use crate::legalise::{Context, Task};
+use crate::level::HASHED;
 use crate::notation::Access;
+use crate::plan::OutputOrder;
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
@@ -64,6 +67,30 @@ pub(in crate::legalise) fn is_unlisted(
     };
     let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
     unlisted.count() > 0 && free && (is_against || !is_alone())
+}
+
+/// Whether loops walk a hash map, which meets no other sparse operand, once for each coordinate of a variable that the
+/// operand does not have, or sort the result since entries come in the order of the map.
+pub(in crate::legalise) fn is_costly_map(
+    cx: &Context<'_>,
+    access: &Access,
+    loops: &[IndexVar],
+    task: &Task,
+) -> bool {
+    let levels = cx.program.levels(access);
+    let Some(&(_, var)) = levels.iter().find(|(level, _)| level.kind == HASHED) else {
+        return false;
+    };
+    let meets = |a: &Access| a != access && a.indices.contains(&var) && !cx.is_full(a);
+    let is_met = distinct(&task.value).iter().any(meets);
+    if cx.request.commands.given || task.is_copy() || is_met || !loops.contains(&var) {
+        return false;
+    }
+    let own = |v: &IndexVar| levels.iter().any(|(_, of)| of == v);
+    let mut around = loops.iter().take_while(|v| !cx.follows(var, &[**v]));
+    let written = output_order(cx, task, loops, &[]);
+    let is_sorted = matches!(written, OutputOrder::Listed | OutputOrder::Sorted);
+    around.any(|v| !own(v)) || is_sorted && task.vars.contains(&var)
 }
 
 /// Whether loops inside of others merge the whole outermost level of an operand with the entries of another one, and

@@ -12,6 +12,7 @@
 
 use crate::cin::Role;
 use crate::format::Format;
+use crate::legalise::copies::in_order::{copy_format, copy_order, replace};
 use crate::legalise::copies::transpose::{is_written_often, transposed_result};
 use crate::legalise::gathered::gathered_elsewhere;
 use crate::legalise::infer::formats::inferred_storage;
@@ -28,9 +29,10 @@ use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
+use crate::plan::access::distinct;
 use tamis_ir::algebra::ZeroRule;
 use tamis_ir::datatype::DataType;
-use tamis_ir::ids::IndexVar;
+use tamis_ir::ids::{Id, IndexVar};
 
 /// What becomes of the zeros of a part of a value.
 #[derive(Clone, Copy)]
@@ -120,10 +122,18 @@ impl Legaliser<'_> {
         self.temporary("t", None, used, reduction, compute)
     }
 
-    /// Computes parts of a value in temporaries until no merge has too many lattice points. Parts that stand in the
-    /// value more than once go first. If two operands of many levels are already too many, each temporary joins two.
+    /// Computes parts of a value in temporaries until no merge has too many lattice points: first operands
+    /// are copied that list coordinates in more levels than they need, as blocks may. Parts that stand in the
+    /// value more than once go next. If two operands of many levels are already too many, each temporary joins two.
     fn narrow(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
         let mut value = value;
+        while !merges_little(self, &value, compute) {
+            let Some((access, vars, format)) = copied_plain(self, &value) else { break };
+            let name = format!("{}_plain", self.program.tensors[access.tensor].name);
+            let source = Expr::Access(access.clone());
+            let copy = self.temporary(&name, Some(format), vars, source, compute);
+            value = replace(value, &access, &copy);
+        }
         while !merges_little(self, &value, compute) {
             let few: Fits<'_> = &|cx, e| merges_little(cx, e, compute);
             let two: Fits<'_> = &|cx, e| cx.listing(e) == 2;
@@ -204,7 +214,7 @@ impl Legaliser<'_> {
             _ if format.spreads() && !is_copy => {
                 Some((task.vars.clone(), listed_where_absent(self, &task)))
             }
-            _ => gathered_elsewhere(self, &task, &loops, written)
+            _ => gathered_elsewhere(self, &task, (&loops, &converted), written)
                 .map(|(vars, format)| (vars, Some(format))),
         };
         let Some((vars, stored)) = elsewhere else { return task };
@@ -213,7 +223,7 @@ impl Legaliser<'_> {
         // What is gathered in the order of the loops may become the result by rows in its order.
         let loops = best_order(self, &task, true).vars;
         let written = output_order(self, &task, &loops, &[]);
-        let Some((vars, format)) = gathered_elsewhere(self, &task, &loops, written) else {
+        let Some((vars, format)) = gathered_elsewhere(self, &task, (&loops, &[]), written) else {
             return task;
         };
         let value = self.temporary("t", Some(format), vars, task.value, task.compute);
@@ -249,6 +259,32 @@ fn fits_within(cx: &Context<'_>, reduction: &Expr, outer: &[IndexVar]) -> bool {
             below_inner |= !is_outer;
             fits
         })
+    })
+}
+
+/// The operand stored by blocks or diagonals that lists coordinates in the most levels, if a copy by modes has fewer
+/// such levels; with the variables of the copy, in the order of the operand, and its format.
+fn copied_plain(cx: &Context<'_>, value: &Expr) -> Option<(Access, Vec<IndexVar>, Format)> {
+    if cx.request.commands.given {
+        return None;
+    }
+    let lists = |format: &Format| {
+        format.levels().iter().filter(|level| !level.kind.properties().full).count()
+    };
+    let own = |a: &Access| lists(&cx.program.storage(a.tensor).format);
+    let mut operands = distinct(value);
+    operands.retain(|a| {
+        let is_plain = cx.program.storage(a.tensor).format.stores_modes();
+        !is_plain && !a.is_diagonal() && !a.is_sliced()
+    });
+    operands.sort_by_key(|a| std::cmp::Reverse(own(a)));
+    operands.into_iter().find_map(|access| {
+        let levels = cx.program.storage(access.tensor).format.levels();
+        let modes: Vec<IndexVar> =
+            levels.iter().flat_map(|l| l.map.modes()).map(|m| access.indices[m.index()]).collect();
+        let vars = copy_order(cx, &access, &modes);
+        let format = copy_format(cx, &access, &vars);
+        (lists(&format) < own(&access)).then_some((access, vars, format))
     })
 }
 

@@ -120,6 +120,7 @@ impl Search<'_> {
                 }
             }
             Node::Where(temporary) => within(&temporary.producer).or(within(&temporary.consumer)),
+            Node::IfAny(_, node) => within(node),
             Node::Sequence(parts) => parts.iter().map(within).fold(Found::Nowhere, Found::or),
             Node::Assign { rhs, .. } => match rhs.accesses().contains(&access) {
                 true => here(),

@@ -1,10 +1,10 @@
 //! Which factors of a product are worth multiplying beforehand.
 
 use crate::legalise::Context;
-use crate::legalise::cost::CONTIGUOUS;
 use crate::legalise::rewrite::factorize::{MAX_SUMS, independent};
 use crate::legalise::rewrite::semiring::Semiring;
 use crate::notation::Access;
+use crate::steps::CONTIGUOUS;
 use std::cmp::Ordering;
 use tamis_ir::ids::IndexVar;
 

@@ -25,17 +25,20 @@ pub(in crate::legalise) use independent::independent;
 use product::{Factor, Product, edges_of, lists};
 
 use crate::cin::Stmt;
-use crate::legalise::cost::{CONTIGUOUS, STRIDE};
 use crate::legalise::order::topological;
 use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::statistics::FAN_OUT;
+use crate::legalise::weights::STRIDE;
 use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
+use crate::steps::CONTIGUOUS;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How much cheaper a split has to be than one nest.
 const WORTH: f64 = 0.6;
+/// How much cheaper it has to be if no loop is left around everything, so that threads do not share the kernel.
+const WORTH_ALONE: f64 = 0.3;
 /// Joining a vector into a number.
 const JOIN: f64 = 8.0;
 /// How many splits deep.
@@ -104,6 +107,15 @@ impl Plan {
         }
         order.extend(rest);
         order
+    }
+
+    /// What part of the cost of one nest of loops it may have, for a split where something is left out: a sum that is
+    /// not is a kernel of its own.
+    fn worth(&self, cx: &Context<'_>, product: &Product) -> f64 {
+        let Loops::Split(split) = &self.loops else { return 1.0 };
+        let outermost = product.outer.is_empty() && split.shared.is_empty();
+        let is_alone = outermost && split.is_partial && !product.appended.is_empty();
+        if is_alone && cx.request.parallel { WORTH_ALONE } else { 1.0 }
     }
 
     /// Whether something may be left out.
@@ -177,12 +189,14 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
 fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) -> Option<Plan> {
     let open = product.loops(cx);
     let orders = topological(&open, &edges_of(cx, &product.factors, &open));
-    // What is not split may be in another order, with what is listed in a temporary.
+    // What is not split may be in another order, with what is listed in a temporary. So may a rest whose operands suit no
+    // order that appends.
     let is_rest = product.factors.iter().any(|f| matches!(f, Factor::Part(..)));
-    let appends = |order: &Vec<IndexVar>| !is_rest || order.starts_with(&product.appended);
-    let nests =
-        orders.into_iter().filter(appends).map(|order| (nest_cost(cx, product, &order), order));
-    let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let appends = |order: &Vec<IndexVar>| order.starts_with(&product.appended);
+    let only_appending = is_rest && orders.iter().any(appends);
+    let nests = orders.into_iter().filter(|order| !only_appending || appends(order));
+    let costs = nests.map(|order| (nest_cost(cx, product, &order), order));
+    let (cost, order) = costs.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let mut best = Plan { cost, loops: Loops::Nest(product.clone(), order) };
     if depth == DEPTH {
         return Some(best);
@@ -196,7 +210,8 @@ fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) 
         let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
         let chosen: Vec<IndexVar> = chosen.collect();
         let split = split_over(cx, product, &chosen, numbers, depth + 1);
-        if let Some(plan) = split.filter(|plan| plan.cost < best.cost.min(worth)) {
+        let pays = |plan: &Plan| plan.cost < best.cost.min(worth) * plan.worth(cx, product);
+        if let Some(plan) = split.filter(pays) {
             best = plan;
         }
     }
@@ -220,7 +235,8 @@ fn plan_separate(
     }
     let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, numbers, depth);
     let split = separate.iter().find_map(split);
-    split.filter(|plan| plan.cost < best.cost).unwrap_or(best)
+    let pays = |plan: &Plan| plan.cost < best.cost * plan.worth(cx, product);
+    split.filter(pays).unwrap_or(best)
 }
 
 /// A product split into the factors over some variables and the rest.
@@ -322,11 +338,10 @@ fn split_at(
         Factor::Part(.., is_partial) => *is_partial,
     };
     let is_partial = !product.semiring.absorbs() && part.iter().any(may_be_empty);
-    // What is left out ends no rows of listed levels.
     let appended = match product.appended.strip_prefix(&shared[..]) {
-        Some(inner) if inner.is_empty() || !is_partial => inner.to_vec(),
+        Some(inner) => inner.to_vec(),
         None if shared.starts_with(&product.appended) => vec![],
-        _ => return None,
+        None => return None,
     };
     *numbers += 1;
     let number = *numbers;
@@ -442,7 +457,11 @@ fn built(
         Loops::Split(split) => *split,
         Loops::Nest(product, order) => {
             let mut loops = product.outer[product.begun..].iter().chain(&order);
-            let again = partial || loops.any(|v| !lhs.indices.contains(v));
+            // Where the result lists elements, one that is left out is not stored; elsewhere it keeps its first value, to
+            // which others are added.
+            let format = &cx.program.storage(lhs.tensor).format;
+            let lists = format.levels().last().is_some_and(|l| !l.kind.properties().full);
+            let again = partial && !lists || loops.any(|v| !lhs.indices.contains(v));
             let op = again.then_some(target.semiring.sum);
             // What inner loops do not change is multiplied outside of them.
             let depth = |f: &Factor| order.iter().rposition(|v| f.vars().contains(v));
