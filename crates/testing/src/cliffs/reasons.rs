@@ -28,13 +28,13 @@ pub struct Reason {
 /// All reasons.
 pub const REASONS: &[Reason] = &[
     Reason {
-        why: "a statement of its own stores all of its result, also what the next one does not need, in an \
-              order for which operands may be copied",
+        why: "a statement of its own stores all of its result, also what the next one does not need, sorted, or in \
+              an order for which operands are copied",
         entries: |pair| match pair.transformation {
             Transformation::SplitStatement if pair.taken[1].steps > pair.taken[0].steps => {
                 let own = pair.taken[1].results.iter().filter(|(name, _)| name == "T");
                 let stored: f64 = own.map(|(_, t)| t.vals().len() as f64).sum();
-                stored + pair.taken[1].copied as f64
+                stored + (pair.taken[1].copied + pair.taken[1].sorted) as f64
             }
             _ => 0.0,
         },
@@ -50,12 +50,12 @@ pub const REASONS: &[Reason] = &[
         entries: |pair| if moves(pair) { slower(pair).sorted as f64 } else { 0.0 },
     },
     Reason {
-        why: "a diagonal is located in an array, and a list that has it is walked to its end or searched",
+        why: "an operand that is stored otherwise is read as it is stored, or copied in another format: what that \
+              takes more is what it takes to copy it",
         entries: |pair| match pair.transformation {
-            Transformation::Reformat => changed(pair)
-                .filter(|o| has_diagonal(&pair.case, &o.name))
-                .map(stored)
-                .fold(0.0, f64::max),
+            Transformation::Reformat => {
+                changed(pair).map(|o| stored(o).max(positions(o))).fold(0.0, f64::max)
+            }
             _ => 0.0,
         },
     },
@@ -91,10 +91,11 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "a grid of blocks has a position for each block, with or without entries",
-        entries: |pair| match pair.transformation {
-            Transformation::Reformat => changed(pair).map(positions).fold(0.0, f64::max),
-            _ => 0.0,
+        why: "the terms of a result stored by blocks or diagonals that list coordinates are listed and sorted, or each \
+              row is visited for each diagonal",
+        entries: |pair| match moves(pair) && lists_blocks(&pair.case) {
+            true => elements(&pair.case).max(elements(&pair.other)),
+            false => 0.0,
         },
     },
     Reason {
@@ -102,6 +103,15 @@ pub const REASONS: &[Reason] = &[
               each, or repeat a factor for each term",
         entries: |pair| match pair.transformation {
             Transformation::Distribute => elements(&pair.case),
+            _ => 0.0,
+        },
+    },
+    Reason {
+        why: "any of what is true is true only if there are coordinates, so that other terms beside it are computed",
+        entries: |pair| match pair.transformation {
+            Transformation::SplitReduction if any(&pair.other, &is_any_of_true) => {
+                elements(&pair.case)
+            }
             _ => 0.0,
         },
     },
@@ -249,15 +259,20 @@ fn positions(operand: &Operand) -> f64 {
     })
 }
 
-/// Whether a product is summed of which some factors, one of them of listed coordinates, have variables that neither
+/// Whether a product, or in a minimum or maximum a sum, is reduced of which some factors, one of them of listed coordinates, have variables that neither
 /// other factors nor the result have.
 fn has_listed_number(case: &Case) -> bool {
     let Ok(program) = notation::parse(&case.text) else { return false };
     let is_listed = |a: &&Access| lists(case, &program.tensors[a.tensor].name);
     any(case, &|e| {
-        let Expr::Reduce { op: ReduceOp::Add, vars, body } = e else { return false };
+        let Expr::Reduce { op, vars, body } = e else { return false };
+        let times = match op {
+            ReduceOp::Add => BinaryOp::Mul,
+            ReduceOp::Min | ReduceOp::Max => BinaryOp::Add,
+            _ => return false,
+        };
         let mut factors = vec![];
-        flatten(body, &mut factors);
+        flatten(body, times, &mut factors);
         let is_number = |first: &&Expr| {
             let mut own = first.free_vars();
             let is_met = |f: &Expr, own: &[IndexVar]| f.free_vars().iter().any(|v| own.contains(v));
@@ -283,11 +298,11 @@ fn is_plain(case: &Case) -> bool {
 }
 
 /// The factors of a product.
-fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Expr>) {
+fn flatten<'e>(e: &'e Expr, times: BinaryOp, into: &mut Vec<&'e Expr>) {
     match e {
-        Expr::Binary(BinaryOp::Mul, a, b) => {
-            flatten(a, into);
-            flatten(b, into);
+        Expr::Binary(op, a, b) if *op == times => {
+            flatten(a, times, into);
+            flatten(b, times, into);
         }
         factor => into.push(factor),
     }
@@ -301,6 +316,26 @@ fn any(case: &Case, is: &dyn Fn(&Expr) -> bool) -> bool {
         statement.value.walk(&mut |e| found |= is(e));
     }
     found
+}
+
+/// Whether a result has levels that list coordinates, and levels of blocks or diagonals.
+fn lists_blocks(case: &Case) -> bool {
+    case.results.values().any(|text| {
+        format::parse(text, None)
+            .is_ok_and(|spec| !spec.format.is_full() && !spec.format.stores_modes())
+    })
+}
+
+/// Whether an expression is `any` of what is true by a literal.
+fn is_any_of_true(e: &Expr) -> bool {
+    fn is_true(e: &Expr) -> bool {
+        match e {
+            Expr::Literal(c) => !c.is_zero(),
+            Expr::Binary(BinaryOp::Or, a, b) => is_true(a) || is_true(b),
+            _ => false,
+        }
+    }
+    matches!(e, Expr::Reduce { op: ReduceOp::Or, body, .. } if is_true(body))
 }
 
 /// How many levels of an operand list coordinates.

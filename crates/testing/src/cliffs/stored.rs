@@ -11,6 +11,8 @@ use tamis_ir::ids::{Id, Mode};
 
 /// How many times as much one format may store as another.
 const ALIKE: f64 = 1.5;
+/// The same for a hash map, which has up to so many slots for an entry.
+const ALIKE_HASHED: f64 = 4.0;
 /// So many formats are tried.
 const ATTEMPTS: usize = 20;
 
@@ -128,7 +130,11 @@ pub fn reformatted(case: &Case, random: &mut Random) -> Option<Case> {
         }
         let new = Operand { format, ..old.clone() };
         let Some(after) = stored(&new) else { continue };
-        if after.max(before) <= ALIKE * after.min(before) {
+        let is_hashed = ["hash", "dok"]
+            .iter()
+            .any(|name| old.format.contains(name) || new.format.contains(name));
+        let alike = if is_hashed { ALIKE_HASHED } else { ALIKE };
+        if after.max(before) <= alike * after.min(before) {
             let mut case = case.clone();
             case.operands[at] = new;
             return Some(case);
