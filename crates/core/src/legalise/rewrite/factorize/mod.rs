@@ -38,7 +38,7 @@ use tamis_ir::ids::{IndexVar, TensorId};
 /// How much cheaper a split has to be than one nest.
 const WORTH: f64 = 0.6;
 /// How much cheaper it has to be if no loop is left around everything, so that threads do not share the kernel.
-const WORTH_ALONE: f64 = 0.3;
+const WORTH_ALONE: f64 = 0.25;
 /// Joining a vector into a number.
 const JOIN: f64 = 8.0;
 /// How many splits deep.
