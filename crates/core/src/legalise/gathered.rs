@@ -143,6 +143,7 @@ fn is_gathered(cx: &Context<'_>, access: &Access, row: Option<IndexVar>) -> bool
         Some(*v) == row && l.kind.properties().full && l.kind.locates()
     };
     let is_whole = in_order || !format.has_duplicates() || levels.iter().any(of_row);
+    // A slice that is read forwards keeps the order of entries.
     let forwards = |s: &Slicing| matches!(s, Slicing::Taken(_)) && s.ascends();
     is_whole && (cx.is_full(access) || access.slices.values().all(forwards))
 }

@@ -42,27 +42,30 @@ pub(in crate::legalise) fn separated(l: &mut Legaliser<'_>, task: &Task) -> Opti
     let all = factors.into_iter().map(|f| (f, f.free_vars())).collect();
     let factors = Factors { semiring, all };
     let vars_of: Vec<&[IndexVar]> = factors.all.iter().map(|(_, vars)| &vars[..]).collect();
-    let mut groups = independent(&vars_of, vars);
-    let is_apart = |group: &Vec<IndexVar>| {
-        factors.sums_to_number(group) || factors.stored_once(l, group).is_some()
+    let groups = independent(&vars_of, vars).into_iter();
+    let with_kept = |group: Vec<IndexVar>| (factors.stored_once(l, &group), group);
+    let mut groups: Vec<(Option<Vec<IndexVar>>, Vec<IndexVar>)> = groups.map(with_kept).collect();
+    let is_apart = |(kept, group): &(Option<Vec<IndexVar>>, Vec<IndexVar>)| {
+        kept.is_some() || factors.sums_to_number(group)
     };
     let is_separable = groups.len() > 1 || groups.iter().any(is_apart);
     if !is_separable || l.request.commands.given || splits_rows(l, task) {
         return None;
     }
-    groups.retain(|group| factors.has_terms(l, group));
-    let is_left = |vars: &[IndexVar]| !groups.iter().flatten().any(|v| vars.contains(v));
+    groups.retain(|(_, group)| factors.has_terms(l, group));
+    let is_summed = |v: &IndexVar| groups.iter().any(|(_, group)| group.contains(v));
+    let is_left = |vars: &[IndexVar]| !vars.iter().any(is_summed);
     let left = factors.all.iter().filter(|(_, vars)| is_left(vars));
     let mut product: Vec<Expr> = left.map(|(factor, _)| (*factor).clone()).collect();
-    for group in &groups {
+    for (kept, group) in &groups {
         let own = factors.sides(group).own.into_iter().map(|(factor, _)| (*factor).clone());
         let sum = semiring.summed(group.clone(), own.collect());
-        product.push(match factors.stored_once(l, group) {
-            Some(kept) => l.temporary("t", None, kept, sum, task.compute),
+        product.push(match kept {
+            Some(kept) => l.temporary("t", None, kept.clone(), sum, task.compute),
             None => sum,
         });
     }
-    let staying = vars.iter().copied().filter(|v| !groups.iter().any(|g| g.contains(v)));
+    let staying = vars.iter().copied().filter(|v| !is_summed(v));
     let is_used = |v: &IndexVar| factors.all.iter().any(|(_, own)| own.contains(v));
     let (staying, counting): (Vec<IndexVar>, Vec<IndexVar>) = staying.partition(is_used);
     let sum = semiring.summed(staying, product);
@@ -84,7 +87,7 @@ impl<'e> Factors<'e> {
         own.iter().all(|(_, vars)| is_inside(vars)) && left.iter().any(|(_, vars)| !vars.is_empty())
     }
 
-    /// Whether the sum over a group is not that of nothing, or as good as that.
+    /// Whether the sum over a group always has terms, or is of a type in which the sum of none decides any product.
     fn has_terms(&self, cx: &Context<'_>, group: &[IndexVar]) -> bool {
         let own = self.sides(group).own;
         let is_whole = |e: &Expr| !self.semiring.vanishes(cx, e, &|_| true);
