@@ -16,7 +16,7 @@ use crate::plan::{self, Absent, Lookup};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir;
-use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, when};
+use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, sub, when};
 
 impl Lowerer<'_> {
     /// The code of a step after an operand has descended a level whose coordinate is known.
@@ -159,21 +159,25 @@ pub(in crate::lower) fn first_from(
     before: &dyn Fn(Var) -> ir::Expr,
     behind: ir::Expr,
 ) -> Vec<ir::Stmt> {
-    let (end, mid) = (cx.temp("end"), cx.temp("mid"));
-    // The end of the segment stays as it is; `end` shrinks until `p` is the lower bound.
-    let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
-    let step = ir::Stmt::If {
-        cond: before(mid),
-        then: vec![assign(p, add(ir::Expr::Var(mid), int(1)))],
-        otherwise: vec![assign(end, ir::Expr::Var(mid))],
+    let (count, half, mid) = (cx.temp("count"), cx.temp("half"), cx.temp("mid"));
+    let [left, part, here] = [count, half, p].map(ir::Expr::Var);
+    let next = |at: Var| {
+        let behind = add(ir::Expr::Var(at), int(1));
+        ir::Expr::Select(Box::new(before(at)), Box::new(behind), Box::new(here.clone()))
     };
-    vec![
-        assign(end, behind),
-        ir::Stmt::While {
-            cond: lt(ir::Expr::Var(p), ir::Expr::Var(end)),
-            body: vec![assign(mid, half), step],
-        },
-    ]
+    // As many steps whatever is found, without a branch in each.
+    let halve = ir::Stmt::While {
+        cond: lt(int(1), left.clone()),
+        body: vec![
+            assign(half, binary(BinaryOp::Div, left.clone(), int(2))),
+            assign(mid, sub(add(here.clone(), part.clone()), int(1))),
+            assign(p, next(mid)),
+            assign(count, sub(left.clone(), part)),
+        ],
+    };
+    let last =
+        ir::Stmt::If { cond: lt(int(0), left), then: vec![assign(p, next(p))], otherwise: vec![] };
+    vec![assign(count, sub(behind, here.clone())), halve, last]
 }
 
 impl Iterator {
