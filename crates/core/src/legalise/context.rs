@@ -26,6 +26,8 @@ pub(super) struct Context<'r> {
     pub(super) program: Program,
     /// About how many entries tensors have that kernels compute, where that is known.
     pub(super) expected: BTreeMap<TensorId, u64>,
+    /// What is being gathered in temporaries, each for the one before: its entries are gathered nowhere else.
+    pub(super) gathering: Vec<Expr>,
 }
 
 impl Context<'_> {

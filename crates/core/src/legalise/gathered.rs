@@ -29,7 +29,8 @@ pub(super) fn gathered_elsewhere(
         OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => return None,
     };
     let is_hashed = hashed_rows(cx, task, loops, None).is_some();
-    if cx.request.commands.given || task.vars.is_empty() || is_hashed {
+    let is_gathered = cx.gathering.last() == Some(&task.value);
+    if cx.request.commands.given || task.vars.is_empty() || is_hashed || is_gathered {
         return None;
     }
     let format = &cx.program.storage(task.result).format;

@@ -108,7 +108,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
         width: request.width,
         strictness: request.strictness,
     };
-    let cx = Context { request, program, expected: BTreeMap::new() };
+    let cx = Context { request, program, expected: BTreeMap::new(), gathering: vec![] };
     let mut l = Legaliser {
         cx,
         current: BTreeMap::new(),

@@ -23,11 +23,11 @@ pub(super) const ELSEWHERE: f64 = 12.0;
 /// Adding an entry to a hashed workspace, and sorting that.
 pub(super) const HASHED: f64 = 18.0;
 /// Adding an entry to a list, and sorting it.
-pub(super) const STAGE: f64 = 25.0;
+pub(super) const STAGE: f64 = 60.0;
 /// Copying an entry of an operand into another order: by counting or gathering rows, by sorting these, or by a list.
 pub(super) const CONVERT: f64 = 8.0;
 pub(super) const CONVERT_BY_ROWS: f64 = 14.0;
-pub(super) const CONVERT_BY_LIST: f64 = 40.0;
+pub(super) const CONVERT_BY_LIST: f64 = 60.0;
 /// Copying an element of a dense tensor into another order.
 pub(super) const TRANSPOSE: f64 = 6.0;
 /// Touching a dense operand across its innermost level.

@@ -14,8 +14,9 @@ use super::in_order::replace;
 use crate::cin::terms::Sizes;
 use crate::cin::{Kernel, Role};
 use crate::format::Format;
+use crate::legalise::cost::unpredicted;
 use crate::legalise::statistics::DIMENSION;
-use crate::legalise::weights::{BRANCH, CONVERT, HASH};
+use crate::legalise::weights::{CONVERT, HASH};
 use crate::legalise::{Context, Legaliser};
 use crate::level::{BITMAP, DENSE, HASHED, LevelKind};
 use crate::notation::{Access, Expr};
@@ -52,9 +53,8 @@ pub(in crate::legalise) fn array_of(cx: &Context<'_>, access: &Access) -> Option
     let last = levels.iter().rposition(|level| level.kind != DENSE)?;
     let kinds = (0..levels.len()).map(|k| if k == last { BITMAP } else { DENSE });
     let (format, cost) = (Format::in_order(kinds), CONVERT * (places + entries));
-    // The rarer of found and not found is not predicted.
-    let density = (entries / places.max(1.0)).min(1.0);
-    Some(Array { format, vars, cost, look: 1.0 + BRANCH * 2.0 * density.min(1.0 - density) })
+    let look = 1.0 + unpredicted(entries / places.max(1.0));
+    Some(Array { format, vars, cost, look })
 }
 
 /// A kernel that reads arrays where looks into hash maps would cost more.

@@ -206,28 +206,38 @@ impl Legaliser<'_> {
         }
         let Order { vars: loops, converted } = best_order(self, &task, is_copy);
         let written = output_order(self, &task, &loops, &converted);
-        let elsewhere = match written {
-            OutputOrder::InOrder => transposed_result(self, &task, &loops).map(|vars| {
+        let value = match written {
+            OutputOrder::InOrder => {
+                let Some(vars) = transposed_result(self, &task, &loops) else { return task };
                 let format = Format::in_order(vec![DENSE; vars.len()]);
-                (vars, Some(format))
-            }),
-            _ if format.spreads() && !is_copy => {
-                Some((task.vars.clone(), listed_where_absent(self, &task)))
+                self.temporary("t", Some(format), vars, task.value, task.compute)
             }
-            _ => gathered_elsewhere(self, &task, (&loops, &converted), written)
-                .map(|(vars, format)| (vars, Some(format))),
+            _ if format.spreads() && !is_copy => {
+                let format = listed_where_absent(self, &task);
+                self.temporary("t", format, task.vars.clone(), task.value, task.compute)
+            }
+            _ => match gathered_elsewhere(self, &task, (&loops, &converted), written) {
+                Some(temporary) => self.gathered_in(temporary, &task),
+                None => return task,
+            },
         };
-        let Some((vars, stored)) = elsewhere else { return task };
-        let value = self.temporary("t", stored, vars, task.value, task.compute);
         let task = Task { value, ..task };
         // What is gathered in the order of the loops may become the result by rows in its order.
         let loops = best_order(self, &task, true).vars;
         let written = output_order(self, &task, &loops, &[]);
-        let Some((vars, format)) = gathered_elsewhere(self, &task, (&loops, &[]), written) else {
+        let Some(temporary) = gathered_elsewhere(self, &task, (&loops, &[]), written) else {
             return task;
         };
-        let value = self.temporary("t", Some(format), vars, task.value, task.compute);
+        let value = self.gathered_in(temporary, &task);
         Task { value, ..task }
+    }
+
+    /// A temporary with these variables and levels, in which loops gather what a task computes.
+    fn gathered_in(&mut self, (vars, format): (Vec<IndexVar>, Format), task: &Task) -> Expr {
+        self.gathering.push(task.value.clone());
+        let gathered = self.temporary("t", Some(format), vars, task.value.clone(), task.compute);
+        self.gathering.pop();
+        gathered
     }
 }
 

@@ -216,11 +216,16 @@ fn lists_sums(cx: &Context<'_>, kernel: &Kernel, sum: ReduceOp) -> bool {
     let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
     let lists = levels.last().is_some_and(|level| !level.kind.properties().full);
     let innermost = kernel.body.loops().last().copied();
+    let of = |tensor| cx.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
     let mut adds = true;
-    kernel.body.for_each_assign(&mut |lhs, op, _| {
+    kernel.body.for_each_assign(&mut |lhs, op, rhs| {
         let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
-        let is_known = scatters || lists;
-        adds &= lhs.tensor == kernel.result && op == Some(sum) && is_known;
+        let is_known = match (op, rhs) {
+            // What is gathered elsewhere becomes the entries here.
+            (None, Expr::Access(a)) => of(a.tensor).is_some_and(|k| lists_sums(cx, k, sum)),
+            _ => op == Some(sum) && (scatters || lists),
+        };
+        adds &= lhs.tensor == kernel.result && is_known;
     });
     adds && (is_masked || lists)
 }

@@ -4,19 +4,21 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
+mod walks;
+
+pub(in crate::legalise) use walks::unpredicted;
+
 use super::gathered::gathered_elsewhere;
-use super::order::merge_strategy::SKEWED;
 use super::output::{copy_output_order, output_order};
 use super::weights::*;
 use super::{Context, Task};
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::arrays::array_of;
-use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose::{is_dense, transposed_result};
 use crate::legalise::functions::is_function;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::statistics::{DIMENSION, FAN_OUT};
-use crate::level::{self, BITMAP, LevelKind};
+use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use crate::plan::access::distinct;
@@ -30,11 +32,6 @@ pub(super) struct Operands<'l> {
     pub(super) task: &'l Task,
     /// Operands to convert, with the variables of their levels afterwards, and these.
     pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
-}
-
-/// What it costs to find few coordinates among many that are listed, each from where the last one is.
-fn searched(few: f64, many: f64) -> f64 {
-    (2.0 * SEARCH * few.max(1.0) * (many / few.max(1.0)).log2()).min(many)
 }
 
 /// Whether there is nothing to do where none of the operands that a loop walks has a coordinate.
@@ -65,8 +62,8 @@ impl Estimate<'_> {
         let mut estimate = Estimate { operands, known, reached, trips: 1.0, cost: 0.0 };
         estimate.descend();
         let (mut universal, mut trips) = (false, vec![1.0]);
-        for &var in vars {
-            universal = estimate.enter(var, body);
+        for (at, &var) in vars.iter().enumerate() {
+            universal = estimate.enter((var, at + 1 == vars.len()), body);
             trips.push(estimate.trips);
         }
         estimate.inner_reductions(body, vars, &trips);
@@ -79,8 +76,8 @@ impl Estimate<'_> {
             + estimate.conversions()
     }
 
-    /// One loop; says whether it visits every coordinate.
-    fn enter(&mut self, var: IndexVar, body: &Expr) -> bool {
+    /// One loop, which may be the innermost; says whether it visits every coordinate.
+    fn enter(&mut self, (var, is_last): (IndexVar, bool), body: &Expr) -> bool {
         let silent = |it: &[(Access, f64)]| {
             self.nothing_without(body, it)
                 || self.once_without(body, it, var)
@@ -89,22 +86,16 @@ impl Estimate<'_> {
         let iterated = self.iterated(var, &silent);
         let universal = iterated.is_empty() || !silent(&iterated);
         let (steps, trips) = if universal {
-            (self.dimension(var), self.dimension(var))
+            let trips = if is_last { self.dimension(var) } else { self.decided(var, body) };
+            (self.dimension(var), trips)
         } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
-            // A union has at most every coordinate.
-            let all = iterated.iter().map(|(_, n)| n).sum::<f64>().min(self.dimension(var));
-            (all, all)
+            self.union(var, &iterated)
         } else {
-            let least = iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);
-            // What else meets is walked whole where no copy of it locates coordinates.
-            let walked = iterated.iter().filter(|(a, _)| !self.may_be_located(a, var));
-            let is_near = |n: f64| n < SKEWED * least;
-            let steps = walked.map(|(_, n)| if is_near(*n) { *n } else { searched(least, *n) });
-            (steps.sum::<f64>().max(least) * self.slots(&iterated), least)
+            self.intersection(var, &iterated)
         };
         let weight = if self.is_block_offset(var) && universal { CONTIGUOUS } else { 1.0 };
         self.cost += self.trips * steps.max(1.0) * weight;
-        self.trips *= trips.max(1.0);
+        self.trips *= trips;
         self.operands.cx.program.derived.learn(var, &mut self.known);
         for (access, k) in &mut self.reached {
             if iterated.iter().any(|(a, _)| a == access) {
@@ -115,22 +106,19 @@ impl Estimate<'_> {
         universal
     }
 
-    /// How many positions a loop walks for each coordinate.
-    fn slots(&self, iterated: &[(Access, f64)]) -> f64 {
-        let is_map = |(access, k): &(Access, usize)| {
-            let kind = self.level(access, *k).map(|(_, kind)| kind);
-            kind == Some(level::HASHED) && iterated.iter().any(|(a, _)| a == access)
+    /// At how many of all coordinates the value is not known without what an operand lists there: loops inside run for
+    /// these.
+    fn decided(&self, var: IndexVar, body: &Expr) -> f64 {
+        let facts = self.operands.cx.facts(self.operands.task.compute);
+        let decides = |access: &Access| {
+            matches!(facts.expr_without(body, &|a| a == access), Expr::Literal(_))
         };
-        if self.reached.iter().any(is_map) { SLOTS } else { 1.0 }
-    }
-
-    /// Whether a small copy of an operand may find its coordinates of a variable at once: none is made of one that is
-    /// copied in the order of the loops.
-    fn may_be_located(&self, access: &Access, var: IndexVar) -> bool {
-        let vars = self.operands.cx.level_vars(access);
-        let places: f64 = vars.iter().map(|&v| self.dimension(v)).product();
-        let is_copied = self.operands.converted.iter().any(|(a, ..)| a == access);
-        !is_copied && vars.last() == Some(&var) && places <= MOST_PLACES
+        let lists = |(access, k): &(Access, usize)| {
+            let (of, kind) = self.level(access, *k)?;
+            let lists = of == var && !kind.locates() && decides(access);
+            lists.then(|| self.fan_out(access, *k, var))
+        };
+        self.reached.iter().filter_map(lists).fold(self.dimension(var), f64::min)
     }
 
     /// The operands that a loop walks, and how many coordinates they list: of an unordered
@@ -223,7 +211,7 @@ impl Estimate<'_> {
         let depth = e.free_vars().into_iter().map(|v| cx.depth(v, outer)).max().unwrap_or(0);
         self.trips = iterations.get(depth).copied().unwrap_or(trips);
         for &var in vars {
-            self.enter(var, body);
+            self.enter((var, true), body);
         }
         self.inner_reductions(body, &[], &[]);
         (self.trips, self.known, self.reached) = (trips, known, reached);
@@ -327,7 +315,9 @@ impl Estimate<'_> {
     fn conversions(&self) -> f64 {
         let entries = |access: &Access| -> f64 {
             if let Some(known) = self.operands.cx.known_entries(access) {
-                return known as f64;
+                // Of slots and diagonals only what is inside of the borders is copied.
+                let cells: f64 = access.indices.iter().map(|v| self.dimension(*v)).product();
+                return cells.min(known as f64);
             }
             let levels = self.operands.cx.program.levels(access).into_iter().enumerate();
             let per_level = levels.map(|(k, (level, var))| match level.kind.properties().full {
@@ -441,8 +431,18 @@ impl Estimate<'_> {
                     (_, true) => self.dimension(plus),
                 }
             }
-            Some(LevelMap::Slot(_)) => FAN_OUT,
+            Some(LevelMap::Slot(_)) => self.known_slots(var).unwrap_or(FAN_OUT),
         }
+    }
+
+    /// How many slots each row of an operand has, if its entries are known.
+    fn known_slots(&self, var: IndexVar) -> Option<f64> {
+        let (tensor, _) = self.operands.cx.program.derived.slots(var)?;
+        let (access, _) = self.reached.iter().find(|(access, _)| access.tensor == tensor)?;
+        let positions = self.operands.cx.positions(access)?;
+        let at = positions.iter().position(|(_, of, _)| *of == var)?;
+        let above = at.checked_sub(1).map_or(1.0, |above| positions[above].2);
+        Some((positions[at].2 / above.max(1.0)).max(1.0))
     }
 
     /// How many coordinates an operand lists below a position: few diagonals, if it stores these whole.
