@@ -8,8 +8,8 @@ use tamis_core::notation::{self, Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::ids::IndexVar;
 
-/// Steps to find, read, move and write an entry, but for those of sorting.
-const EACH: f64 = 12.0;
+/// Steps to find, read, move and write an entry, but for those of sorting: a search among 32 takes half of them.
+const EACH: f64 = 24.0;
 /// Bytes of an entry with its coordinates, and of the buffer that it is sorted in.
 const EACH_BYTES: f64 = 64.0;
 
@@ -40,9 +40,13 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "an operand is copied in the order of the loops, or of its modes for a slice, once and sorted: \
-              n log n",
-        entries: |pair| if moves(pair) { slower(pair).copied as f64 } else { 0.0 },
+        why: "an operand is copied in the order of the loops, or of its modes for a slice, once and sorted, \
+              perhaps only from some size on: n log n",
+        entries: |pair| match pair.transformation {
+            Transformation::Double => pair.taken[0].copied.max(pair.taken[1].copied) as f64,
+            _ if moves(pair) => slower(pair).copied as f64,
+            _ => 0.0,
+        },
     },
     Reason {
         why: "entries that come in another order than that of the result, or of the statement's own, are \
@@ -187,8 +191,10 @@ fn stored(operand: &Operand) -> f64 {
 
 /// Whether a transformation changes what order entries have.
 fn moves(pair: &Pair) -> bool {
-    use Transformation::{Double, Reformat, SliceWhole, SplitReduction, SplitStatement};
-    let those = [Double, Reformat, SliceWhole, SplitReduction, SplitStatement];
+    use Transformation::{
+        Distribute, Double, Reformat, SliceWhole, SplitReduction, SplitStatement,
+    };
+    let those = [Distribute, Double, Reformat, SliceWhole, SplitReduction, SplitStatement];
     those.contains(&pair.transformation)
 }
 

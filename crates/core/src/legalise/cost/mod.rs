@@ -62,22 +62,25 @@ impl Estimate<'_> {
         let mut estimate = Estimate { operands, known, reached, trips: 1.0, cost: 0.0 };
         estimate.descend();
         let (mut universal, mut trips) = (false, vec![1.0]);
-        for (at, &var) in vars.iter().enumerate() {
-            universal = estimate.enter((var, at + 1 == vars.len()), body);
+        for at in 1..=vars.len() {
+            universal = estimate.enter(vars.split_at(at), body);
             trips.push(estimate.trips);
         }
         estimate.inner_reductions(body, vars, &trips);
         estimate.leaf(vars, universal);
         let functions = estimate.functions(vars, universal, body);
-        estimate.cost
+        let cost = estimate.cost
             + functions
             + estimate.revisits(vars)
             + estimate.rereads(vars)
-            + estimate.conversions()
+            + estimate.conversions();
+        // Many huge dimensions have more elements than a float tells.
+        if cost.is_nan() { f64::INFINITY } else { cost }
     }
 
-    /// One loop, which may be the innermost; says whether it visits every coordinate.
-    fn enter(&mut self, (var, is_last): (IndexVar, bool), body: &Expr) -> bool {
+    /// The last of some loops, with others inside; says whether it visits every coordinate.
+    fn enter(&mut self, (loops, inside): (&[IndexVar], &[IndexVar]), body: &Expr) -> bool {
+        let [.., var] = *loops else { return false };
         let silent = |it: &[(Access, f64)]| {
             self.nothing_without(body, it)
                 || self.once_without(body, it, var)
@@ -86,7 +89,10 @@ impl Estimate<'_> {
         let iterated = self.iterated(var, &silent);
         let universal = iterated.is_empty() || !silent(&iterated);
         let (steps, trips) = if universal {
-            let trips = if is_last { self.dimension(var) } else { self.decided(var, body) };
+            let Operands { cx, task, .. } = self.operands;
+            let is_element = task.vars.iter().all(|v| cx.follows(*v, loops));
+            let reduces = !inside.is_empty() && is_element;
+            let trips = if reduces { self.decided(var, body) } else { self.dimension(var) };
             (self.dimension(var), trips)
         } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
             self.union(var, &iterated)
@@ -106,8 +112,8 @@ impl Estimate<'_> {
         universal
     }
 
-    /// At how many of all coordinates the value is not known without what an operand lists there: loops inside run for
-    /// these.
+    /// At how many of all coordinates the value is not known without what an operand lists there: loops inside that
+    /// reduce it run for these.
     fn decided(&self, var: IndexVar, body: &Expr) -> f64 {
         let facts = self.operands.cx.facts(self.operands.task.compute);
         let decides = |access: &Access| {
@@ -211,7 +217,7 @@ impl Estimate<'_> {
         let depth = e.free_vars().into_iter().map(|v| cx.depth(v, outer)).max().unwrap_or(0);
         self.trips = iterations.get(depth).copied().unwrap_or(trips);
         for &var in vars {
-            self.enter((var, true), body);
+            self.enter((&[var], &[]), body);
         }
         self.inner_reductions(body, &[], &[]);
         (self.trips, self.known, self.reached) = (trips, known, reached);

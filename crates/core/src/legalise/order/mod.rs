@@ -70,21 +70,21 @@ pub(in crate::legalise) fn best_orders(
     as_stored: bool,
 ) -> Vec<(f64, Order)> {
     let accesses = distinct(&task.value);
-    let mut best: Vec<(f64, f64, Order)> = vec![];
+    let mut best: Vec<(u8, f64, Order)> = vec![];
     for basis in bases(cx, task, &accesses) {
         for vars in candidate_orders(cx, task, &accesses, &basis) {
             for order in variants(cx, task, &accesses, vars) {
-                let penalty = match as_stored {
-                    true if !order.converted.is_empty() => 1e100,
-                    true if accesses.iter().any(|a| is_searched(cx, a, &order)) => 1e50,
-                    _ => 0.0,
+                let rank = match as_stored {
+                    true if !order.converted.is_empty() => 2,
+                    true if accesses.iter().any(|a| is_searched(cx, a, &order)) => 1,
+                    _ => 0,
                 };
                 let cost = estimate(cx, task, &order);
                 // The first of those that cost the same is the best.
-                let at = best.partition_point(|(less, ..)| *less <= cost + penalty);
+                let at = best.partition_point(|(own, less, _)| (*own, *less) <= (rank, cost));
                 if at < choice::KEPT {
                     best.truncate(choice::KEPT - 1);
-                    best.insert(at, (cost + penalty, cost, order));
+                    best.insert(at, (rank, cost, order));
                 }
             }
         }

@@ -38,8 +38,7 @@ pub(in crate::legalise) fn hashed_rows(
     let identity = cx.program.identity(*op, task.compute);
     let starts = identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
     let simple = storage.format.stores_modes() && loops.iter().all(own) && starts;
-    let sliced = task.value.accesses().iter().any(|a| a.is_sliced());
-    if cx.request.commands.given || sliced || !simple || has_reduction(body) || scatters(cx, task) {
+    if cx.request.commands.given || !simple || has_reduction(body) || scatters(cx, task) {
         return None;
     }
     let levels = cx.program.level_vars(task.result, &task.vars);

@@ -1,6 +1,7 @@
 //! Rewrites of statements into several: temporaries, factors, contractions, long sums.
 
 pub(super) mod contraction;
+mod diagonals;
 pub(super) mod factorize;
 pub(super) mod hashed_rows;
 mod listed_terms;

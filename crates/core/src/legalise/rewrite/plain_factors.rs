@@ -25,6 +25,7 @@ use crate::legalise::rewrite::semiring::{Semiring, read_forwards};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
 /// A factor of a product, or what it is divided by.
@@ -90,7 +91,7 @@ impl Legaliser<'_> {
             let value = Semiring::arithmetic(task.compute).summed(vars, factors);
             Task { value, vars: task.vars.clone(), ..*task }
         });
-        let pays = pays_alone(self, &factors);
+        let pays = pays_alone(self, &factors, task.compute);
         match plain.filter(|plain| pays || splits(self, plain)) {
             Some(plain) => Some(plain.value),
             None => {
@@ -107,7 +108,7 @@ impl Legaliser<'_> {
         let mut alone = vec![];
         for &factor in factors {
             let Some(value) = factor.value() else { continue };
-            match home(self, &tensors, &value.free_vars()) {
+            match home(self, &tensors, &value.free_vars(), task.compute) {
                 Some(home) => own[home].push(factor),
                 // 1 / d(i) is rounded before it is multiplied.
                 None if matches!(factor, Factor::Over(_)) => return None,
@@ -162,7 +163,7 @@ fn has_other_loops(cx: &Context<'_>, task: &Task) -> bool {
 
 /// Whether a factor that is no tensor takes long, and has by far fewer elements than the product has
 /// terms.
-fn pays_alone(cx: &Context<'_>, factors: &[Factor<'_>]) -> bool {
+fn pays_alone(cx: &Context<'_>, factors: &[Factor<'_>], compute: DataType) -> bool {
     let tensors: Vec<&Access> = factors.iter().filter_map(|f| f.tensor()).collect();
     let size = |vars: &[IndexVar]| vars.iter().map(|v| cx.dimension_of(*v)).product::<f64>();
     let listed = tensors.iter().find(|a| !cx.is_full(a));
@@ -174,15 +175,23 @@ fn pays_alone(cx: &Context<'_>, factors: &[Factor<'_>]) -> bool {
         let own = value.free_vars();
         let mut others = own.clone();
         others.retain(|v| !listed.indices.contains(v));
-        home(cx, &tensors, &own).is_none()
+        home(cx, &tensors, &own, compute).is_none()
             && has_functions(value)
             && 2.0 * size(&own) < entries as f64 * size(&others)
     })
 }
 
-/// The tensor to multiply or divide by something of these variables: one with few entries.
-fn home(cx: &Context<'_>, tensors: &[&Access], vars: &[IndexVar]) -> Option<usize> {
-    let fits = |k: &usize| vars.iter().all(|v| tensors[*k].indices.contains(v));
+/// The tensor to multiply or divide by something of these variables: one with few entries, which has no more then.
+fn home(
+    cx: &Context<'_>,
+    tensors: &[&Access],
+    vars: &[IndexVar],
+    compute: DataType,
+) -> Option<usize> {
+    let product = Semiring::arithmetic(compute);
+    let stays = |a: &Access| cx.is_full(a) || product.skips(cx, a);
+    let fits =
+        |k: &usize| stays(tensors[*k]) && vars.iter().all(|v| tensors[*k].indices.contains(v));
     let cost = |k: &usize| (cx.is_full(tensors[*k]), tensors[*k].indices.len());
     (0..tensors.len()).filter(fits).min_by_key(cost)
 }

@@ -19,6 +19,7 @@ use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::order::loops::{innermost_reduced, reduced_loops};
 use crate::legalise::order::{Order, best_order};
 use crate::legalise::output::output_order;
+use crate::legalise::rewrite::diagonals::diagonals_once;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points};
 use crate::legalise::rewrite::nary_sum::gather;
@@ -67,6 +68,7 @@ impl Legaliser<'_> {
     pub(in crate::legalise) fn split(&mut self, task: Task) -> Task {
         let task = self.repeated(task);
         let task = self.with_vectors(task);
+        let task = diagonals_once(self, task);
         let task = self.contracted(task);
         let task = self.with_listed_terms(task);
         let task = terms_apart(self, task);
@@ -217,7 +219,7 @@ impl Legaliser<'_> {
                 self.temporary("t", format, task.vars.clone(), task.value, task.compute)
             }
             _ => match gathered_elsewhere(self, &task, (&loops, &converted), written) {
-                Some(temporary) => self.gathered_in(temporary, &task),
+                Some(temporary) => gathered_in(self, temporary, &task),
                 None => return task,
             },
         };
@@ -228,17 +230,21 @@ impl Legaliser<'_> {
         let Some(temporary) = gathered_elsewhere(self, &task, (&loops, &[]), written) else {
             return task;
         };
-        let value = self.gathered_in(temporary, &task);
+        let value = gathered_in(self, temporary, &task);
         Task { value, ..task }
     }
+}
 
-    /// A temporary with these variables and levels, in which loops gather what a task computes.
-    fn gathered_in(&mut self, (vars, format): (Vec<IndexVar>, Format), task: &Task) -> Expr {
-        self.gathering.push(task.value.clone());
-        let gathered = self.temporary("t", Some(format), vars, task.value.clone(), task.compute);
-        self.gathering.pop();
-        gathered
-    }
+/// A temporary with these variables and levels, in which loops gather what a task computes.
+fn gathered_in(
+    l: &mut Legaliser<'_>,
+    (vars, format): (Vec<IndexVar>, Format),
+    task: &Task,
+) -> Expr {
+    l.gathering.push(task.value.clone());
+    let gathered = l.temporary("t", Some(format), vars, task.value.clone(), task.compute);
+    l.gathering.pop();
+    gathered
 }
 
 /// A format of rows for a temporary that would be full, though the result's fill value stands where no operand has an entry.

@@ -22,13 +22,13 @@ mod product;
 mod rows;
 
 pub(in crate::legalise) use independent::independent;
-use product::{Factor, Product, edges_of, lists};
+use product::{Factor, Product, diagonals, edges_of, lists};
 
 use crate::cin::Stmt;
 use crate::legalise::order::topological;
 use crate::legalise::rewrite::semiring::Semiring;
 use crate::legalise::statistics::FAN_OUT;
-use crate::legalise::weights::STRIDE;
+use crate::legalise::weights::{SEARCH, STRIDE};
 use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
@@ -374,7 +374,7 @@ fn nest_cost(cx: &Context<'_>, product: &Product, order: &[IndexVar]) -> f64 {
     let (mut trips, mut cost) = (product.trips, 0.0);
     for &var in order {
         trips *= trip_count(cx, product, var);
-        cost += trips;
+        cost += trips * (1.0 + SEARCH * diagonals(cx, &product.factors, var) as f64);
     }
     let Some(&inner) = order.last() else { return trips };
     let orders = product.factors.iter().map(|f| match f {

@@ -93,6 +93,15 @@ pub(super) fn lists(cx: &Context<'_>, factors: &[Factor], of: impl Fn(IndexVar) 
     })
 }
 
+/// How many operands are searched for the element of their diagonal at a variable.
+pub(super) fn diagonals(cx: &Context<'_>, factors: &[Factor], var: IndexVar) -> usize {
+    let is_searched = |factor: &&Factor| match factor {
+        Factor::Operand(a) => a.is_diagonal() && !cx.is_full(a) && a.indices.contains(&var),
+        Factor::Part(..) => false,
+    };
+    factors.iter().filter(is_searched).count()
+}
+
 /// Which variables come before which, since levels are read from the outside in.
 pub(super) fn edges_of(
     cx: &Context<'_>,
