@@ -153,8 +153,8 @@ pub struct RunArgs {
 #[derive(Args, Clone)]
 pub struct TensorArgs {
     /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; where an
-    /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ blocks(i: x)', '.. @ replicated'; without a tensor, the format of what goes through - (mtx, rb, tns, npz or
-    /// bsp); first bytes tell that of the input, gzipped or not
+    /// operand lies on ranks: T='csr @ rows(x)', '.. @ nz(x)', '.. @ blocks(i: x)', '.. @ replicated'; without a tensor, the format of what goes through - (mtx, rb, tns, npz,
+    /// bsp or npy); first bytes tell that of the input, gzipped or not
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT", value_parser = Names::of_file_formats(), hide_possible_values = true)]
     pub formats: Vec<String>,
     /// A tensor's file (.mtx, .rb, .tns, .npy, each may end in .gz, .npz, .bsp.npz), a folder of parts, - for

@@ -3,6 +3,7 @@
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, invalid};
 use crate::recommend::storage;
+use crate::written::note_fill;
 use crate::{inputs, json, progress};
 use serde_json::json;
 use std::io::Write;
@@ -39,11 +40,15 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
         list = packed.to_coordinates()?;
     }
     let options = written(args, &header, format.or(standard.then_some(header.format)));
+    note_fill(&args.output, options.fill);
     progress::write(&args.output, &list, &options)?;
     if standard {
         return Ok(());
     }
-    let count = tamis_io::entries_written(&list, &options);
+    let count = match FileFormat::of(&args.output) {
+        Some(FileFormat::Npy) => list.dims().iter().product(),
+        _ => tamis_io::entries_written(&list, &options) as u64,
+    };
     if args.json {
         return Ok(json::print(out, told(args, &header, &list, (count, &options)))?);
     }
@@ -60,7 +65,7 @@ fn told(
     args: &ConvertArgs,
     header: &Header,
     list: &Coordinates,
-    (count, options): (usize, &WriteOptions),
+    (count, options): (u64, &WriteOptions),
 ) -> serde_json::Value {
     json!({
         "input": args.input.to_string_lossy(),

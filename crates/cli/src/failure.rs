@@ -133,7 +133,7 @@ impl From<Diagnostic> for Failure {
 impl From<FileError> for Failure {
     fn from(e: FileError) -> Self {
         let is_nameless = e.code == FileErrorCode::UnknownFormat && tamis_io::is_standard(&e.path);
-        let help = if is_nameless { "add --format mtx, rb, tns, npz or bsp" } else { &e.help };
+        let help = if is_nameless { "add --format mtx, rb, tns, npz, bsp or npy" } else { &e.help };
         Failure::File(FileError { help: help.to_owned(), ..e })
     }
 }

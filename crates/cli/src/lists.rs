@@ -28,7 +28,7 @@ pub fn files(
 ) -> Result<BTreeMap<String, List>, Failure> {
     let mut lists = BTreeMap::new();
     let given = dimensions(program, &args.dimensions)?;
-    let mut standard: Option<&str> = None;
+    let mut standard = if streams::is_left() { None } else { Some("the program") };
     for text in &args.inputs {
         let named =
             |option: &[String], n: &str| option.iter().any(|o| o.split('=').next() == Some(n));

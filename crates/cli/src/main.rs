@@ -51,6 +51,7 @@ mod streams;
 mod written;
 
 use args::{Cli, Command};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::io::{BufWriter, Write};
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     let command = match parse() {
         Ok(cli) => cli.command,
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return not_text(),
         Err(error) if wants_json && error.use_stderr() => return refused(&error),
         // There may be no room for help where it is printed.
         Err(error) => match error.print() {
@@ -104,6 +106,14 @@ fn parse() -> Result<Cli, clap::Error> {
         command = command.long_version(about::version());
     }
     Cli::from_arg_matches(&command.try_get_matches()?)
+}
+
+/// An argument that is no text, as a file name may be.
+fn not_text() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let argument = arguments.find(|argument| argument.to_str().is_none()).unwrap_or_default();
+    let help = "give the file another name, or read it from standard input: -i A=- < FILE";
+    failure::invalid(&argument.to_string_lossy(), "this is not UTF-8", help).report()
 }
 
 /// A command line that is wrong, as JSON.

@@ -2,6 +2,7 @@
 //!
 //! Whoever reads such an option refuses other names, and tells which one is likely meant.
 
+use crate::streams;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use std::ffi::OsStr;
@@ -20,7 +21,10 @@ pub fn program(text: &str) -> Result<String, String> {
     let Some(name) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let told = |e: io::Error| format!("{name}: {e}");
     let source: Box<dyn Read> = match name {
-        "-" => Box::new(io::stdin()),
+        "-" => {
+            streams::take_for_program();
+            Box::new(io::stdin())
+        }
         name => Box::new(File::open(name).map_err(told)?),
     };
     let mut program = String::new();

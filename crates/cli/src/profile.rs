@@ -140,7 +140,10 @@ impl DryRun<'_> {
         }
         if estimate.bytes(self.threads) > budget::limit() as f64 && !args.json {
             note(match args.memory_limit {
-                Some(_) => "that is more than the limit: what can be cut runs part by part",
+                Some(_) => {
+                    "that is more than the limit: it runs part by part if its outermost loop can be cut and no operand is read \
+                     in parts and as a whole, else it is refused"
+                }
                 None => {
                     "that is more memory than there is; --memory-limit runs some programs part by part"
                 }

@@ -132,6 +132,10 @@ impl Measures {
         let rows = |mode: &Mode, name: &str| {
             format!("{:.1} entries in a {name}, {} at most", mode.mean, mode.most)
         };
+        let empty = |count: u64, name: &str| match count {
+            1 => format!("1 {name} is empty"),
+            _ => format!("{count} {name}s are empty"),
+        };
         let Some(matrix) = &self.matrix else {
             return format!("{:.2e} of all elements", self.density);
         };
@@ -139,8 +143,8 @@ impl Measures {
         match (format, block) {
             ("csr" | "dok" | "ell", _) => rows(&self.modes[0], "row"),
             ("csc", _) => rows(&self.modes[1], "column"),
-            ("dcsr", _) => format!("{} rows are empty", self.modes[0].empty),
-            ("dcsc", _) => format!("{} columns are empty", self.modes[1].empty),
+            ("dcsr", _) => empty(self.modes[0].empty, "row"),
+            ("dcsc", _) => empty(self.modes[1].empty, "column"),
             ("dia", _) => {
                 let full = 100.0 * matrix.diagonals_full;
                 let s = if matrix.diagonals == 1 { "" } else { "s" };

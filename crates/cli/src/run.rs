@@ -325,10 +325,10 @@ impl Report {
                 Outcome::OfRanks(parts) => (parts[0].dims(), parts[0].stored()),
             };
             print_head(out, name, dims, (stored, result.storage()))?;
-            match (outputs.iter().find(|(n, _)| n == name), result) {
-                (Some((_, path)), _) => writeln!(out, "  written to {}", path.display())?,
-                (None, Outcome::Whole(tensor)) => print_entries(out, tensor)?,
-                (None, Outcome::OfRanks(_)) => unreachable!("parts go to folders"),
+            let mut files = outputs.iter().filter(|(n, _)| n == name).map(|(_, f)| f.display());
+            files.clone().try_for_each(|file| writeln!(out, "  written to {file}"))?;
+            if let (Outcome::Whole(tensor), None) = (result, files.next()) {
+                print_entries(out, tensor)?;
             }
         }
         match &self.profile {

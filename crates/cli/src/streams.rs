@@ -7,6 +7,7 @@
 use crate::progress;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tamis_io::{Cut, File, FileError, ReadOptions};
 
@@ -27,6 +28,19 @@ pub enum Until {
     End,
     /// Until it is asked for once more.
     Next,
+}
+
+/// Whether standard input has been read as the program.
+static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Notes that standard input is read as the program.
+pub fn take_for_program() {
+    IS_PROGRAM.store(true, Ordering::Relaxed);
+}
+
+/// Whether standard input is left for an operand.
+pub fn is_left() -> bool {
+    !IS_PROGRAM.load(Ordering::Relaxed)
 }
 
 /// Keeps what is read once, from now on.

@@ -1,10 +1,11 @@
 //! What commands write to files: text, and results.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use crate::ranks::{Outcome, Ranks};
 use crate::{parts, progress};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use tamis::Scalar;
 use tamis::dist::Communicator;
 use tamis::temporary::{Readers, Temporary};
 use tamis_io::{FileError, FileErrorCode, FileFormat, WriteOptions};
@@ -28,6 +29,17 @@ fn whole(path: &Path, text: &str) -> io::Result<()> {
     temporary.rename(path)
 }
 
+/// Says that SciPy reads zeros where a file stores nothing and has another value.
+pub fn note_fill(path: &Path, fill: Option<Scalar>) {
+    let Some(fill) = fill.filter(|fill| !fill.is_zero()) else { return };
+    if FileFormat::of(path) == Some(FileFormat::Npz) {
+        let path = path.display();
+        note(&format!(
+            "{path} has {fill} where nothing is stored: Tamis reads that, SciPy reads 0"
+        ));
+    }
+}
+
 /// Writes results to their files and folders.
 pub fn results(
     ranks: Ranks<'_>,
@@ -39,6 +51,7 @@ pub fn results(
         let Some((_, result)) = results.iter().find(|(n, _)| n == name) else { continue };
         let fill = Some(result.storage().fill).filter(|fill| !fill.is_zero());
         let options = WriteOptions { format: standard, fill, ..WriteOptions::default() };
+        note_fill(path, fill);
         match result {
             Outcome::Whole(tensor) => progress::write(path, &tensor.to_coordinates()?, &options)?,
             Outcome::OfRanks(of_ranks) => {

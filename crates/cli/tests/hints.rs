@@ -7,6 +7,22 @@ use support::{check, scratch, tamis};
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const MATRIX: &str = "A=data/bar.mtx.gz";
 
+/// A file name need not be text, but an option is.
+#[cfg(unix)]
+#[test]
+fn what_is_no_text_is_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let name = std::ffi::OsStr::from_bytes(b"A=a\xff.tns");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tamis"));
+    let output = command.args(["run", SPMV, "-i"]).arg(name).output().expect("the command starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        told.starts_with("error[invalid-option]: A=a\u{fffd}.tns: this is not UTF-8"),
+        "{told}"
+    );
+    assert!(told.contains("help: give the file another name"), "{told}");
+}
+
 /// What other tools and languages write is refused with the text that means it here.
 #[test]
 fn what_is_likely_meant_is_told() {

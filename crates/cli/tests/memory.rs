@@ -80,7 +80,7 @@ fn oversized_requests_end_in_a_diagnostic() {
     check(&folder, &["run", "y(i) = A(i,j)", "-g", "A=20000x20000:dense"], 1, told);
     // No entries are generated.
     let dense = ["run", "y(i) = A(i,j)", "-g", "A=1000000x1000000:0.00002", "-f", "A=dense"];
-    check(&folder, &dense, 1, "A does not fit in memory: 8000.000 GB more were needed");
+    check(&folder, &dense, 1, "A does not fit in memory: 8.000 TB more were needed");
     check(&folder, &["run", "B(i,j) = A(i,j)", "-i", "A=hyper.mtx", "-f", "A=csr"], 1, told);
     check(&folder, &["convert", "hyper.mtx", "out.mtx", "--to", "csr"], 1, told);
     let bitmap = ["convert", "hyper.mtx", "out.mtx", "--to", "bitmap"];

@@ -42,7 +42,7 @@ fn standard_input_and_output_are_files() {
     let to_rb = ["convert", "-", "-", "--format", "rb"];
     assert!(piped(&to_rb, tns.as_bytes(), 0).starts_with("Tamis "));
     let told = piped(&["info", "-"], b"hello\n", 2);
-    assert!(told.contains("help: add --format mtx, rb, tns, npz or bsp"), "{told}");
+    assert!(told.contains("help: add --format mtx, rb, tns, npz, bsp or npy"), "{told}");
     let told = piped(&["info", "-", "--format", "tsn"], tns.as_bytes(), 2);
     assert!(told.contains("help: did you mean tns?"), "{told}");
     // A format of what goes through - says nothing of files.
@@ -56,6 +56,8 @@ fn standard_input_and_output_are_files() {
     assert!(
         piped(&both, SYMMETRIC.as_bytes(), 2).contains("A is read from standard input already")
     );
+    let told = piped(&["run", "@-", "-i", "A=-"], b"y = A(i,j)", 2);
+    assert!(told.contains("the program is read from standard input already"), "{told}");
     let json = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-", "--format", "tns", "--json"];
     assert!(piped(&json, tns.as_bytes(), 2).contains("--json goes to standard output, too"));
     let unknown = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-"];

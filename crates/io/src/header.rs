@@ -77,7 +77,7 @@ impl FileFormat {
 
     /// The format of a file of this name, with or without `.gz` at its end.
     pub fn of(path: &Path) -> Option<FileFormat> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         if name.ends_with(".npz") {
             let is_binsparse = name.ends_with(".bsp.npz");
             return Some(if is_binsparse { FileFormat::Binsparse } else { FileFormat::Npz });

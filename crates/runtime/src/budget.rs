@@ -132,6 +132,7 @@ pub fn refusal(what: &str, bytes: Option<f64>, help: &str) -> Diagnostic {
     let needed = REFUSED.take().map(|bytes| bytes as f64).or(bytes);
     let (used, limit) = (used() as f64, limit() as f64);
     let size = |bytes: f64| match bytes {
+        1e12.. => format!("{:.3} TB", bytes / 1e12),
         1e9.. => format!("{:.3} GB", bytes / 1e9),
         1e6.. => format!("{:.3} MB", bytes / 1e6),
         1.0 => "1 byte".to_owned(),

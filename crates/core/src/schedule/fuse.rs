@@ -40,7 +40,11 @@ pub(super) fn fuse(
     if !nested {
         let message =
             format!("fuse needs {inner_name} directly inside {outer_name} wherever it is a loop");
-        let help = format!("reorder({outer_name}, {inner_name}) first, naming what is between");
+        let loops = s.kernel().body.loops();
+        let from = loops.iter().skip_while(|v| **v != outer).skip(1);
+        let between = from.take_while(|v| **v != inner).map(|v| format!(", {}", s.name(*v)));
+        let between: String = between.collect();
+        let help = format!("reorder({outer_name}, {inner_name}{between}) first");
         return Err(s.refuse(usize::MAX, message, help));
     }
     let fused = s.fresh(2, name)?;

@@ -63,7 +63,7 @@ impl<'t> Call<'t> {
     fn read(text: &'t str, span: Range<usize>) -> Result<Call<'t>, Diagnostic> {
         let written = &text[span.clone()];
         let refuse = |at: Range<usize>, message: &str| {
-            let help = "a command is written reorder(i, j)";
+            let help = "a command is written reorder(i, j), and the next one behind a ;";
             Diagnostic::new(Code::Syntax, message).at(text, at).help(help)
         };
         let Some(open) = written.find('(') else {

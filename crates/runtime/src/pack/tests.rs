@@ -277,12 +277,12 @@ fn tensors_beyond_memory_are_refused() {
     let check = |text: &str, expected: &str| assert_eq!(text, expected);
     check(
         &refusal("dense", &[1 << 25, 1 << 25], &[&[], &[]], ones(0)),
-        "error[out-of-memory]: an array does not fit in memory: 9007199.255 GB more were needed\n  \
+        "error[out-of-memory]: an array does not fit in memory: 9007.199 TB more were needed\n  \
          = help: choose a format that takes less, or work on a smaller part",
     );
     check(
         &refusal("csr", &[1 << 50, 3], &[&[], &[]], ones(0)),
-        "error[out-of-memory]: an array does not fit in memory: 4503599.627 GB more were needed\n  \
+        "error[out-of-memory]: an array does not fit in memory: 4503.600 TB more were needed\n  \
          = help: choose a format that takes less, or work on a smaller part",
     );
     check(
