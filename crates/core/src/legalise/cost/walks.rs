@@ -65,8 +65,10 @@ impl Estimate<'_> {
             others.map(|(_, d)| 1.0 - d).product()
         };
         let alone: Vec<f64> = densities.iter().enumerate().map(|(k, d)| d * without(k)).collect();
-        let any = 1.0 - without(merged.len());
-        let several = any - alone.iter().sum::<f64>();
+        let one: f64 = alone.iter().sum();
+        // A part of a huge dimension is lost beside 1.
+        let any = one.max(1.0 - without(merged.len()));
+        let several = any - one;
         let mostly = alone.into_iter().fold(several, f64::max);
         if any > 0.0 { 1.0 + BRANCH * (1.0 - mostly / any) } else { 1.0 }
     }
