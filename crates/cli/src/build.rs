@@ -60,9 +60,10 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let folder = output.parent().unwrap_or(Path::new(""));
     let mut files = vec![];
-    for file in explanation.library(name, language)? {
+    let library = explanation.library(name, language)?;
+    library.iter().try_for_each(|file| check_own(&folder.join(&file.name)))?;
+    for file in library {
         let path = folder.join(&file.name);
-        check_own(&path)?;
         write(&path, &file.text)?;
         let lines = file.text.lines().count();
         match args.json {

@@ -40,8 +40,8 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
         list = packed.to_coordinates()?;
     }
     let options = written(args, &header, format.or(standard.then_some(header.format)));
-    note_fill(&args.output, options.fill);
     progress::write(&args.output, &list, &options)?;
+    note_fill(&args.output, options.fill);
     if standard {
         return Ok(());
     }

@@ -163,7 +163,6 @@ pub fn operands(
         }
     }
     check_all_given(program, &lists.keys().chain(operands.keys()).map(String::as_str).collect())?;
-    note_integers(program, &lists, formats, dtype);
     for (name, list) in lists {
         let storage = list.about().storage(formats.get(&name), dtype)?;
         if storage.datatype.is_float() && list.list.is_rounded() {
@@ -176,32 +175,6 @@ pub fn operands(
         operands.insert(name, operand);
     }
     Ok(operands.into_iter().collect())
-}
-
-/// Says that quotients are rounded since files, and nobody else, say that operands are integers.
-fn note_integers(
-    program: &Program,
-    lists: &BTreeMap<String, List>,
-    formats: &BTreeMap<String, FormatSpec>,
-    dtype: Option<DataType>,
-) {
-    let is_told = |name: &String| formats.get(name).is_some_and(|spec| spec.datatype.is_some());
-    let is_integer = |(name, list): (&String, &List)| {
-        let datatype = list.list.datatype();
-        !is_told(name)
-            && !datatype.is_float()
-            && !datatype.is_complex()
-            && datatype != DataType::Bool
-    };
-    let all = program.tensors.iter().all(|t| {
-        let is_result = is_result(program, &t.name);
-        is_result || lists.get_key_value(&t.name).is_some_and(is_integer)
-    });
-    if dtype.is_none() && all && program.source.contains('/') {
-        note(
-            "the files have integers, so quotients are rounded toward 0: --dtype f64 keeps their fractions",
-        );
-    }
 }
 
 /// What each rank of this process generates, where rows do not depend on others.

@@ -19,6 +19,7 @@
 //! | `about` | version and manual |
 //! | `progress` | what takes long, on the last line of a terminal |
 //! | `failure` | exit status |
+//! | `notes` | what users may want to know of kernels |
 //! | `json` | what `--json` prints |
 //! | `written` | text files |
 
@@ -38,6 +39,7 @@ mod introduction;
 mod json;
 mod lists;
 mod names;
+mod notes;
 mod out_of_core;
 mod part_by_part;
 mod parts;
@@ -67,7 +69,9 @@ fn main() -> ExitCode {
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     let command = match parse() {
         Ok(cli) => cli.command,
-        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => return not_text(),
+        Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
+            return told(&mut std::io::stdout().lock(), &not_text(), wants_json);
+        }
         Err(error) if wants_json && error.use_stderr() => return refused(&error),
         // There may be no room for help where it is printed.
         Err(error) => match error.print() {
@@ -79,12 +83,7 @@ fn main() -> ExitCode {
     let level = tamis::processor::level().map_err(Failure::from);
     let done = level.and_then(|_| act(command, &mut out)).and_then(|()| Ok(out.flush()?));
     if let (Err(failure), true) = (&done, wants_json) {
-        let told = json::print(&mut out, serde_json::json!({"error": json::failure(failure)}));
-        return match told.and_then(|()| out.flush()) {
-            Ok(()) => failure.status(),
-            // Nothing more fits there.
-            Err(_) => failure.report(),
-        };
+        return told(&mut out, failure, true);
     }
     drop(out);
     if let Some(reason) = tamis::cache_refusal() {
@@ -109,11 +108,24 @@ fn parse() -> Result<Cli, clap::Error> {
 }
 
 /// An argument that is no text, as a file name may be.
-fn not_text() -> ExitCode {
+fn not_text() -> Failure {
     let mut arguments = std::env::args_os();
     let argument = arguments.find(|argument| argument.to_str().is_none()).unwrap_or_default();
     let help = "give the file another name, or read it from standard input: -i A=- < FILE";
-    failure::invalid(&argument.to_string_lossy(), "this is not UTF-8", help).report()
+    failure::invalid(&argument.to_string_lossy(), "this is not UTF-8", help)
+}
+
+/// Tells a failure, as JSON where that is asked for.
+fn told(out: &mut dyn Write, failure: &Failure, as_json: bool) -> ExitCode {
+    let print = |out: &mut dyn Write| {
+        json::print(out, serde_json::json!({"error": json::failure(failure)}))?;
+        out.flush()
+    };
+    match as_json.then(|| print(out)) {
+        Some(Ok(())) => failure.status(),
+        // Nothing more fits there, or it is not asked for.
+        _ => failure.report(),
+    }
 }
 
 /// A command line that is wrong, as JSON.

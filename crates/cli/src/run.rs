@@ -1,7 +1,7 @@
 //! `tamis run`: computes an expression and writes or summarises the results.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, assignment, in_options, invalid, note, suggested, tell};
+use crate::failure::{Failure, assignment, in_options, invalid, suggested, tell};
 use crate::lists::Readers;
 use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
@@ -9,7 +9,7 @@ use crate::profile::{self, DryRun};
 use crate::ranks::{Layout, Operand, Operands, Outcome, Outcomes, Ranks, named};
 use crate::recommend::duration;
 use crate::streams::{self, Until};
-use crate::{inputs, json, out_of_core, progress, written};
+use crate::{inputs, json, notes, out_of_core, progress, written};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -142,7 +142,8 @@ fn whole(
     }
     let operands = Operands::on(ranks, operands, &layout)?;
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
-    note_host(&kernel, backend);
+    notes::host(&kernel, backend);
+    notes::quotients(&kernel, &formats, dtype);
     let warnings = warned(&kernel, &operands, &told, args)?;
     let schedule = options.schedule.to_string();
     if args.dry_run {
@@ -211,13 +212,6 @@ fn compiled(
     let start = Instant::now();
     let kernel = operands.compile(program, options)?;
     Ok((kernel, start.elapsed().as_secs_f64() * 1e3))
-}
-
-/// Tells which kernels do not run on the GPU that was asked for.
-fn note_host(kernel: &Kernel, backend: Backend) {
-    if backend.target().gpu {
-        tamis::explain::on_host(&kernel.compiled().functions).iter().for_each(|host| note(host));
-    }
 }
 
 /// A run: how long it took, and the backend whose code ran.

@@ -51,9 +51,11 @@ pub fn results(
         let Some((_, result)) = results.iter().find(|(n, _)| n == name) else { continue };
         let fill = Some(result.storage().fill).filter(|fill| !fill.is_zero());
         let options = WriteOptions { format: standard, fill, ..WriteOptions::default() };
-        note_fill(path, fill);
         match result {
-            Outcome::Whole(tensor) => progress::write(path, &tensor.to_coordinates()?, &options)?,
+            Outcome::Whole(tensor) => {
+                progress::write(path, &tensor.to_coordinates()?, &options)?;
+                note_fill(path, fill);
+            }
             Outcome::OfRanks(of_ranks) => {
                 let _writing = progress::stage(format!("writing {}", path.display()));
                 let write = |comm: &dyn Communicator, rank: usize| {

@@ -49,6 +49,7 @@ fn what_cannot_be_a_library_is_refused() {
     let folder = Temporary::folder(&std::env::temp_dir()).expect("there is room for a folder");
     std::fs::write(folder.path().join("own.c"), "int mine;\n").expect("a file");
     check(folder.path(), &[SPMV, "-o", "own"], 2, "own.c is there, and is no library of Tamis");
+    assert!(!folder.path().join("own.h").exists());
     check(folder.path(), &[SPMV, "-o", "again"], 0, "again.c");
     check(folder.path(), &[SPMV, "-o", "again"], 0, "again.c");
     let check = |args: &[&str], status, expected| check(folder.path(), args, status, expected);

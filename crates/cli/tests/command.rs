@@ -316,9 +316,11 @@ fn quotients_of_integers_from_files_are_noted() {
     std::fs::write(&path, text).expect("a file");
     let input = format!("A={}", path.display());
     let run = ["run", "d(i) = A(i,j); P(i,j) = A(i,j) / d(i)", "-i", &input];
-    let note = "note: the files have integers, so quotients are rounded toward 0";
+    let note = "note: integers are divided, which rounds toward 0";
     check(&run, 0, note);
-    for more in [["--dtype", "f64"], ["-f", "A=csr{i64}"]] {
+    let told = tamis(&["run", "P(i,j) = A(i,j) / 2.0", "-i", &input]).stderr;
+    assert!(!String::from_utf8_lossy(&told).contains(note));
+    for more in [["--dtype", "f64"], ["-f", "A=csr{i64}"], ["-f", "P=csr{f64}"]] {
         let told = tamis(&[&run[..], &more].concat()).stderr;
         assert!(!String::from_utf8_lossy(&told).contains(note));
     }

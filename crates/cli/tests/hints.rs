@@ -21,6 +21,9 @@ fn what_is_no_text_is_told() {
         "{told}"
     );
     assert!(told.contains("help: give the file another name"), "{told}");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tamis"));
+    let output = command.args(["run", SPMV, "--json", "-i"]).arg(name).output().expect("it starts");
+    assert!(output.stdout.starts_with(b"{\"error\":"), "{:?}", output.stdout);
 }
 
 /// What other tools and languages write is refused with the text that means it here.

@@ -55,8 +55,8 @@ impl Estimate<'_> {
         below().map_or(0.0, |entries| coordinates * (entries - 1.0).max(0.0))
     }
 
-    /// What a step of a merge costs. It is not predicted at coordinates other than those that most are: that one operand
-    /// has alone, or that several have.
+    /// What a step of a merge costs. A coordinate is of one of these kinds: one certain operand has it alone, or several
+    /// operands have it. A processor predicts the most frequent kind, and each of the others costs a branch.
     fn merge_step(&self, var: IndexVar, merged: &[(Access, f64)]) -> f64 {
         let dimension = self.dimension(var).max(1.0);
         let densities: Vec<f64> = merged.iter().map(|(_, n)| (n / dimension).min(1.0)).collect();
