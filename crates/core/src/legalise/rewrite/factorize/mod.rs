@@ -80,6 +80,8 @@ struct Target {
     /// What stands for parts, by their numbers.
     parts: Vec<(usize, Access)>,
     partial: Vec<TensorId>,
+    /// Whether loops may come to the same coordinates again, because of how an operand is stored.
+    revisits: bool,
 }
 
 /// The loops of a product that are better split.
@@ -142,7 +144,8 @@ pub(in crate::legalise) fn splits_rows(cx: &Context<'_>, task: &Task) -> bool {
 pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
     let plan = plan_apart(cx, task)?;
     let (semiring, ..) = Semiring::of(&task.value, task.compute)?;
-    let mut target = Target { semiring, parts: vec![], partial: vec![] };
+    let revisits = cx.access_methods().is_revisited(task.value.accesses().into_iter());
+    let mut target = Target { semiring, parts: vec![], partial: vec![], revisits };
     let lhs = Access::of(task.result, task.vars.clone());
     let cost = plan.cost;
     let body = built(cx, plan, &lhs, false, &mut target);
@@ -462,7 +465,7 @@ fn built(
             let format = &cx.program.storage(lhs.tensor).format;
             let lists = format.levels().last().is_some_and(|l| !l.kind.properties().full);
             let again = partial && !lists || loops.any(|v| !lhs.indices.contains(v));
-            let op = again.then_some(target.semiring.sum);
+            let op = (again || target.revisits).then_some(target.semiring.sum);
             // What inner loops do not change is multiplied outside of them.
             let depth = |f: &Factor| order.iter().rposition(|v| f.vars().contains(v));
             let mut factors = product.factors;

@@ -1,0 +1,84 @@
+//! Products whose loops are split, with an operand whose coordinates come again later: what a sum adds to a coordinate is
+//! added to what it has, in every format of the result.
+
+use std::collections::BTreeMap;
+use tamis::Backend;
+use tamis_testing::case::{Case, Operand};
+use tamis_testing::check::{Outcome, check};
+use tamis_testing::number::Number;
+
+/// Formats of a matrix in which a coordinate may come again after others.
+const AGAIN: [&str; 5] = [
+    "coo(nonordered,nonunique)",
+    "(i, j) -> (i: compressed(nonordered, nonunique), j: compressed(nonordered, nonunique))",
+    "(i, j) -> (i: compressed(nonunique), j: compressed)",
+    "(i, j) -> (j: compressed(nonordered, nonunique), i: singleton(nonordered, nonunique))",
+    "(i, j) -> (i: dense, j: compressed(nonordered, nonunique))",
+];
+
+/// Products with sums that not all factors need, with the formats of their results.
+const PRODUCTS: [(&str, [&str; 4]); 9] = [
+    ("R(i) = E(i,k) * d(j)", ["dense", "sparse", "hash", "bitmap"]),
+    ("R(i) = E(i,k) * d(k) * f(j)", ["dense", "sparse", "hash", "bitmap"]),
+    ("R(k) = E(i,k) * d(j) * f(i)", ["dense", "sparse", "hash", "bitmap"]),
+    ("R = E(i,k) * d(k) * F(i,l) * f(l)", ["dense"; 4]),
+    ("R(i,l) = E(i,k) * d(k) * F(i,l)", ["dense", "csr", "dok", "csc"]),
+    ("R(i,l) = E(i,k) * F(k,j) * f(j) * d(l)", ["dense", "csr", "coo", "ell"]),
+    ("R(i,l) = E(i,k) * d(k) * F(l,j) * f(j)", ["dense", "csr", "dcsr", "dok"]),
+    ("R(i) = F(i,l) * E(l,k) * d(k)", ["dense", "sparse", "hash", "bitmap"]),
+    ("R(i) = E(i,j) * E(i,k) * d(k)", ["dense", "sparse", "hash", "bitmap"]),
+];
+
+const SIZE: u64 = 5;
+
+/// Entries that come in no order.
+fn again() -> Vec<(Vec<u64>, Number)> {
+    let place = |n: u64| (7 * n + 2) % (SIZE * SIZE);
+    let at = |n: u64| (vec![place(n) / SIZE, place(n) % SIZE], (n as f64).into());
+    (1..14).map(at).collect()
+}
+
+fn operand(name: &str, format: &str, order: usize) -> Operand {
+    let once = |n: &u64| n % 3 != 2;
+    let vector = || (0..SIZE).filter(once).map(|n| (vec![n], (n as f64 + 1.0).into()));
+    let matrix = || (0..SIZE * SIZE).filter(once).map(|n| (vec![n / SIZE, n % SIZE], 2.0.into()));
+    let entries = match (name, order) {
+        ("E", _) => again(),
+        (_, 1) => vector().collect(),
+        _ => matrix().collect(),
+    };
+    Operand { name: name.to_owned(), format: format.to_owned(), dims: vec![SIZE; order], entries }
+}
+
+#[test]
+fn coordinates_that_come_again_are_added_to() {
+    let mut right = 0;
+    for format in AGAIN {
+        for (text, results) in PRODUCTS {
+            for (result, (d, f)) in
+                results.into_iter().flat_map(|r| [(r, ("sparse", "csr")), (r, ("dense", "dense"))])
+            {
+                let vector = |name: &str| operand(name, d, 1);
+                let mut operands = vec![operand("E", format, 2)];
+                operands.extend(["d", "f"].map(vector));
+                operands.push(operand("F", f, 2));
+                operands.retain(|o| text.contains(&format!("{}(", o.name)));
+                let case = Case {
+                    text: text.to_owned(),
+                    operands,
+                    results: BTreeMap::from([("R".to_owned(), result.to_owned())]),
+                    dims: BTreeMap::new(),
+                    shapes: BTreeMap::new(),
+                    schedule: String::new(),
+                    strict: tamis::Strictness::Sparse,
+                };
+                match check(&case, Backend::Interpreter) {
+                    Outcome::Right => right += 1,
+                    Outcome::Invalid => {}
+                    Outcome::Wrong(problem) => panic!("{problem}\n{case}"),
+                }
+            }
+        }
+    }
+    assert!(right > 250, "{right} programs are valid");
+}
