@@ -46,6 +46,11 @@ impl Gather {
     pub(in crate::legalise) fn fits(&self, loops: &[IndexVar]) -> bool {
         loops.last() == Some(&self.var)
     }
+
+    /// Whether operands count only where they have entries.
+    fn adds_entries(&self, cx: &Context<'_>, task: &Task) -> bool {
+        adds_entries(cx, task, (&self.terms, self.op))
+    }
 }
 
 /// What to gather, if a value has too many operands to merge, and gathering them helps.
@@ -54,15 +59,7 @@ pub(in crate::legalise) fn gather(cx: &Context<'_>, task: &Task) -> Option<Gathe
     if is_little && cx.request.commands.given || cx.access_methods().is_revisited_by(&task.value) {
         return None;
     }
-    let Expr::Binary(op, ..) = &task.value else { return None };
-    let op = match op {
-        BinaryOp::Add | BinaryOp::Sub => ReduceOp::Add,
-        BinaryOp::Min => ReduceOp::Min,
-        BinaryOp::Max => ReduceOp::Max,
-        _ => return None,
-    };
-    let mut terms = vec![];
-    flatten(&task.value, op, &mut terms);
+    let (op, terms) = terms(&task.value)?;
     let simple = |e: &Expr| merges_little(cx, e, task.compute) && !reduces(e);
     let var = only_sparse_var(cx, &task.value)?;
     let small = cx.is_small(var);
@@ -75,7 +72,7 @@ pub(in crate::legalise) fn gather(cx: &Context<'_>, task: &Task) -> Option<Gathe
     let full = cx.program.storage(task.result).format.is_full();
     // Loops one after another leave none around all, of which parts could run.
     let runs = !cx.request.parallel || task.vars.len() > 1 || merges(cx, task, &gather);
-    (gathers && runs && (full || adds_entries(cx, task, &gather))).then_some(gather)
+    (gathers && runs && (full || gather.adds_entries(cx, task))).then_some(gather)
 }
 
 /// Whether the operands come in order and are few, so that one loop comes to all of them.
@@ -96,7 +93,7 @@ fn merges(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
     operands.dedup_by_key(|a| a.tensor);
     let distinct = operands.len() == g.terms.len();
     let few = g.terms.len() <= MOST_MERGED;
-    few && distinct && g.terms.iter().all(single) && adds_entries(cx, task, g)
+    few && distinct && g.terms.iter().all(single) && g.adds_entries(cx, task)
 }
 
 /// The only variable at which operands are sparse, if there is only one.
@@ -148,12 +145,17 @@ fn merging_loops(cx: &mut Context<'_>, task: &Task, vars: &[IndexVar], g: Gather
     Stmt::forall(vars, Stmt::Where { consumer, producer })
 }
 
-/// Whether operands count only where they have entries.
-fn adds_entries(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
+/// Whether operands of terms count only where they have entries: elsewhere the result has the operator's identity.
+pub(super) fn adds_entries(
+    cx: &Context<'_>,
+    task: &Task,
+    (terms, op): (&[Expr], ReduceOp),
+) -> bool {
     let facts = cx.facts(task.compute);
-    let identity = cx.program.identity(g.op, task.compute);
+    let fill = cx.program.storage(task.result).fill.computed(task.compute);
+    let identity = cx.program.identity(op, task.compute).filter(|id| id.same_value(fill));
     let sparse = |a: &Access| !cx.program.storage(a.tensor).format.is_full();
-    g.terms.iter().all(|e| match facts.expr_without(e, &sparse) {
+    terms.iter().all(|e| match facts.expr_without(e, &sparse) {
         Expr::Literal(c) => identity.is_some_and(|id| id.same_value(c)),
         _ => false,
     })
@@ -161,14 +163,28 @@ fn adds_entries(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
 
 /// The workspace: a list of what is written, or dense if every element is.
 fn gathered(cx: &mut Context<'_>, task: &Task, g: &Gather) -> TensorId {
-    let kind = if adds_entries(cx, task, g) { LISTED } else { DENSE };
+    let kind = if g.adds_entries(cx, task) { LISTED } else { DENSE };
     let w = cx.workspace(vec![kind], &[g.var], g.op, (&task.value, task.compute));
     cx.program.tensors[w].storage.crd = cx.program.width;
     w
 }
 
-fn reduces(e: &Expr) -> bool {
+pub(super) fn reduces(e: &Expr) -> bool {
     matches!(e, Expr::Reduce { .. }) || e.children().into_iter().any(reduces)
+}
+
+/// The operands of a sum of any kind, and the operator that combines them.
+pub(super) fn terms(value: &Expr) -> Option<(ReduceOp, Vec<Expr>)> {
+    let Expr::Binary(op, ..) = value else { return None };
+    let op = match op {
+        BinaryOp::Add | BinaryOp::Sub => ReduceOp::Add,
+        BinaryOp::Min => ReduceOp::Min,
+        BinaryOp::Max => ReduceOp::Max,
+        _ => return None,
+    };
+    let mut terms = vec![];
+    flatten(value, op, &mut terms);
+    Some((op, terms))
 }
 
 /// The operands of a chain, negative ones negated.
