@@ -176,3 +176,38 @@ fn operands_against_the_loops_are_copied() {
         }
     }
 }
+
+/// Each copy of a tensor would be merged with the sum of those before, and be stored in the order of the result first.
+#[test]
+fn sums_of_a_tensor_and_its_transposes_take_the_sum_of_their_entries() {
+    for order in 2..=5 {
+        let vars = &["i", "j", "k", "l", "m"][..order];
+        let places: Vec<Vec<u64>> =
+            (0..20).map(|n| (1..=order as u64).map(|k| (n * k + n * n) % 9).collect()).collect();
+        let entries = places.into_iter().map(|place| (place, 1.0.into()));
+        let tensor = Operand {
+            name: "T".to_owned(),
+            format: "csf".to_owned(),
+            dims: vec![9; order],
+            entries: entries.collect::<BTreeMap<_, _>>().into_iter().collect(),
+        };
+        let entries = tensor.entries.len() as u64;
+        let orders = permutations(vars);
+        let count = orders.len() as u64;
+        let terms: Vec<String> = orders.iter().map(|vs| format!("T({})", vs.join(","))).collect();
+        let text = format!("R({}) = {}", vars.join(","), terms.join(" + "));
+        let (steps, _) = work(&text, vec![tensor], &[("R", "csf")]);
+        let most = 3 * order as u64 * entries * count;
+        assert!(steps <= most, "{count} terms of {entries} entries take {steps} steps");
+    }
+}
+
+/// All orders of some names.
+fn permutations<'n>(names: &[&'n str]) -> Vec<Vec<&'n str>> {
+    let Some((first, others)) = names.split_first() else { return vec![vec![]] };
+    let with_first = |order: Vec<&'n str>| {
+        let at = |k: usize| [&order[..k], &[*first], &order[k..]].concat();
+        (0..=order.len()).map(at).collect::<Vec<_>>()
+    };
+    permutations(others).into_iter().flat_map(with_first).collect()
+}

@@ -11,11 +11,13 @@ use crate::legalise::order::{Order, best_orders, topological};
 use crate::legalise::output::scatters;
 use crate::legalise::rewrite::factorize::{Distributed, distributed, order_apart};
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
+use crate::legalise::rewrite::listed_sum::{listed_sum, listing_loops};
 use crate::legalise::rewrite::nary_sum::{gather, gathering_loops};
 use crate::legalise::rewrite::row_workspaces::{row_loops, summed_rows};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use crate::plan::access::{AccessMethod, distinct};
+use std::collections::BTreeMap;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
@@ -25,6 +27,12 @@ type Producer = (usize, Stmt);
 impl Legaliser<'_> {
     /// The kernel of a task; operands to convert become kernels of their own first.
     pub(in crate::legalise) fn kernel(&mut self, task: Task) -> Kernel {
+        if let Some(sum) = listed_sum(self, &task) {
+            let body = listing_loops(self, &task, sum);
+            let kernel = kernel_of(self, &task, body);
+            let assembly = AssemblyOptions { workspace: false, ..kernel.assembly };
+            return Kernel { assembly, ..kernel };
+        }
         let is_copy = task.is_copy();
         let orders = best_orders(self, &task, is_copy);
         let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
@@ -45,10 +53,8 @@ impl Legaliser<'_> {
         let task = Task { value, ..task };
         // Products of operands that were copied may be split then.
         let apart = if rows.is_none() && copies { split_loops(self, &task) } else { apart };
-        let (result, compute) = (task.result, task.compute);
+        let mut kernel = kernel_of(self, &task, Stmt::Sequence(vec![]));
         let mut tags = galloping_loops(self, &task, &order.vars);
-        let workspace = self.has_small_dimensions(&task);
-        let crowded = is_crowded(self, &task);
         let (scatter, body, partial) = if let Some(Distributed { cost, body, partial }) = apart {
             let copied = if copies { order.choice(cost).copied } else { vec![] };
             choices.insert(0, Choice { loops: body.loops(), copied, apart: true, cost });
@@ -69,27 +75,32 @@ impl Legaliser<'_> {
             tags = galloping_loops(self, &task, &order.vars);
             (scatter, loops_in_order(self, task, &order.vars, scatter), vec![])
         };
-        let body = associated(self, body, compute);
-        let kernel = Kernel {
-            result,
-            kind: KernelKind::Fused,
-            like: None,
-            compute,
-            body,
-            scatter,
-            assembly: AssemblyOptions { workspace, crowded, wanted: None },
-            choices,
-            cut: CutOptions {
-                chunked: self.request.parallel,
-                threaded: self.request.threaded,
-                ranks: vec![],
-            },
-            tags,
-            partial,
-            overflow: self.overflow,
-        };
-        let kernel = with_arrays(self, kernel);
+        kernel.body = associated(self, body, kernel.compute);
+        let kernel = with_arrays(self, Kernel { scatter, choices, tags, partial, ..kernel });
         only_galloping(&self.program, kernel)
+    }
+}
+
+/// The kernel with these loops, but for what is chosen together with them.
+fn kernel_of(l: &Legaliser<'_>, task: &Task, body: Stmt) -> Kernel {
+    let workspace = l.has_small_dimensions(task);
+    Kernel {
+        result: task.result,
+        kind: KernelKind::Fused,
+        like: None,
+        compute: task.compute,
+        body,
+        scatter: false,
+        assembly: AssemblyOptions { workspace, crowded: is_crowded(l, task), wanted: None },
+        choices: vec![],
+        cut: CutOptions {
+            chunked: l.request.parallel,
+            threaded: l.request.threaded,
+            ranks: vec![],
+        },
+        tags: BTreeMap::new(),
+        partial: vec![],
+        overflow: l.overflow,
     }
 }
 
@@ -120,7 +131,12 @@ fn sorts(cx: &Context<'_>, order: &Order) -> bool {
 }
 
 /// The loops of a task in an order.
-fn loops_in_order(cx: &mut Context<'_>, task: Task, vars: &[IndexVar], scatter: bool) -> Stmt {
+pub(in crate::legalise) fn loops_in_order(
+    cx: &mut Context<'_>,
+    task: Task,
+    vars: &[IndexVar],
+    scatter: bool,
+) -> Stmt {
     let is_reduced = reduced_loops(cx, &task, vars);
     let summed = if scatter { summed_before_listed(cx, &task, vars, &is_reduced) } else { 0 };
     let (vars, inner) = vars.split_at(vars.len() - summed);

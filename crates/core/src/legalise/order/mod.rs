@@ -72,7 +72,7 @@ pub(in crate::legalise) fn best_orders(
     let accesses = distinct(&task.value);
     let mut best: Vec<(u8, f64, Order)> = vec![];
     for basis in bases(cx, task, &accesses) {
-        for vars in candidate_orders(cx, task, &accesses, &basis) {
+        for vars in candidate_orders(cx, task, (&accesses, as_stored), &basis) {
             for order in variants(cx, task, &accesses, vars) {
                 let rank = match as_stored {
                     true if !order.converted.is_empty() => 2,
@@ -95,14 +95,14 @@ pub(in crate::legalise) fn best_orders(
 fn candidate_orders(
     cx: &Context<'_>,
     task: &Task,
-    accesses: &[Access],
+    (accesses, as_stored): (&[Access], bool),
     basis: &[IndexVar],
 ) -> Vec<Vec<IndexVar>> {
     let orders = topological(basis, &edges(cx, accesses, basis));
     if orders.is_empty() {
         return orders_of_each(cx, accesses, basis);
     }
-    if cx.request.commands.given {
+    if as_stored || cx.request.commands.given {
         return orders;
     }
     let is_sorted = |order: &Vec<IndexVar>| {

@@ -4,6 +4,7 @@ pub(super) mod contraction;
 mod diagonals;
 pub(super) mod factorize;
 pub(super) mod hashed_rows;
+pub(super) mod listed_sum;
 mod listed_terms;
 pub(super) mod merge_size;
 pub(super) mod nary_sum;

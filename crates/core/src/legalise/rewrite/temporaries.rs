@@ -21,6 +21,7 @@ use crate::legalise::order::{Order, best_order};
 use crate::legalise::output::output_order;
 use crate::legalise::rewrite::diagonals::diagonals_once;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
+use crate::legalise::rewrite::listed_sum::listed_sum;
 use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points};
 use crate::legalise::rewrite::nary_sum::gather;
 use crate::legalise::rewrite::reductions::terms_apart;
@@ -83,6 +84,9 @@ impl Legaliser<'_> {
             value => self.hoist_reductions(value, &order, compute),
         };
         let task = Task { value, ..task };
+        if listed_sum(self, &task).is_some() {
+            return task;
+        }
         let task = match gather(self, &task) {
             Some(_) => {
                 let value = self.merged_in_pairs(task.value, &order, compute);
@@ -113,8 +117,7 @@ impl Legaliser<'_> {
         let free = reduction.free_vars();
         let used: Vec<IndexVar> = outer.iter().copied().filter(|v| free.contains(v)).collect();
         let counts = reduction.accesses().is_empty();
-        let is_inside = !outer.is_empty() && !counts && !self.request.commands.given;
-        let is_number = used.is_empty() && is_inside;
+        let is_number = used.is_empty() && !counts && !self.request.commands.given;
         let prefix = outer.starts_with(&used) && !is_number;
         if (prefix || used.len() == outer.len()) && fits_within(self, &reduction, &used) {
             let Expr::Reduce { op, vars, body } = reduction else { return reduction };

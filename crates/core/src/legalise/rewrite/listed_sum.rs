@@ -1,0 +1,105 @@
+//! Sums of more sparse operands than pay off to merge: their terms are listed one after another, each by loops in the
+//! order in which it is stored.
+//!
+//! ```text
+//! R(i,j,k) = T(i,j,k) + T(i,k,j) + .. + T(k,j,i)
+//!
+//! sequence(forall(i, forall(j, forall(k, R(i,j,k) += T(i,j,k)))),
+//!          forall(i, forall(k, forall(j, R(i,j,k) += T(i,k,j)))), ..)
+//! ```
+//!
+//! The list is sorted once. Merges in pairs read what the pairs before have in common again, and copy each operand that is
+//! stored in another order; but what they read comes in order.
+
+use crate::cin::Stmt;
+use crate::legalise::order::best_order;
+use crate::legalise::order::loops::loops_in_order;
+use crate::legalise::rewrite::merge_size::merges_little;
+use crate::legalise::rewrite::nary_sum::{adds_entries, reduces, terms};
+use crate::legalise::rewrite::row_workspaces::holds_sums;
+use crate::legalise::weights::{BRANCH, CONVERT_BY_LIST, STAGE};
+use crate::legalise::{Context, Legaliser, Task};
+use crate::notation::Expr;
+use tamis_ir::algebra::ReduceOp;
+
+/// The terms of a sum of any kind, combined with the operator.
+pub(in crate::legalise) struct ListedSum {
+    op: ReduceOp,
+    terms: Vec<Expr>,
+}
+
+/// The terms to list of a value with more operands than pay off to merge, if lists are cheaper than merges in pairs.
+pub(in crate::legalise) fn listed_sum(cx: &Context<'_>, task: &Task) -> Option<ListedSum> {
+    if cx.request.commands.given || merges_little(cx, &task.value, task.compute) {
+        return None;
+    }
+    let (op, terms) = terms(&task.value)?;
+    let duplicates = |e: &Expr| {
+        let format = |tensor| &cx.program.storage(tensor).format;
+        e.accesses().iter().any(|a| format(a.tensor).has_duplicates())
+            || cx.access_methods().is_revisited(e.accesses().into_iter())
+    };
+    let simple = |e: &Expr| {
+        merges_little(cx, e, task.compute) && !reduces(e) && !duplicates(e) && spans(e, task)
+    };
+    let fits = terms.iter().all(simple)
+        && adds_entries(cx, task, (&terms, op))
+        && (!is_placed(cx, task) || holds_sums(cx, task));
+    (fits && is_cheaper(cx, task, &terms)).then_some(ListedSum { op, terms })
+}
+
+/// Whether loops over a term come to each element once.
+fn spans(e: &Expr, task: &Task) -> bool {
+    let free = e.free_vars();
+    task.vars.iter().all(|v| free.contains(v))
+}
+
+/// Whether each element of the result has its place, to which terms are added.
+fn is_placed(cx: &Context<'_>, task: &Task) -> bool {
+    let format = &cx.program.storage(task.result).format;
+    format.is_full() || format.is_placed()
+}
+
+/// Whether a list of all terms costs less than merges of one after another.
+fn is_cheaper(cx: &Context<'_>, task: &Task, terms: &[Expr]) -> bool {
+    let cells = cx.trips_over(&task.vars);
+    let placed = is_placed(cx, task);
+    let stored = cx.storage_order(task);
+    let is_against = |e: &Expr| {
+        let mut orders = e.accesses().into_iter().filter(|a| !cx.is_full(a));
+        orders.any(|a| cx.level_vars(a) != stored)
+    };
+    let (mut list, mut merges, mut before) = (0.0, 0.0, 0.0);
+    for term in terms {
+        let entries = cx.density(term, task.compute).unwrap_or(1.0) * cells;
+        list += entries * if placed { BRANCH } else { STAGE };
+        before += entries;
+        merges += before * BRANCH / 2.0;
+        merges += if is_against(term) { entries * CONVERT_BY_LIST } else { 0.0 };
+    }
+    list < merges
+}
+
+/// The loops of each term, in an order in which its operands are stored.
+pub(in crate::legalise) fn listing_loops(
+    l: &mut Legaliser<'_>,
+    task: &Task,
+    sum: ListedSum,
+) -> Stmt {
+    let ListedSum { op, terms } = sum;
+    let parts = terms.into_iter().map(|value| {
+        let term = Task { value, ..task.clone() };
+        let order = best_order(l, &term, true);
+        let value = l.convert(term.value.clone(), &order, &term);
+        adding(loops_in_order(l, Task { value, ..term }, &order.vars, false), op)
+    });
+    Stmt::Sequence(parts.collect())
+}
+
+/// A statement whose assignment combines with an operator.
+fn adding(s: Stmt, op: ReduceOp) -> Stmt {
+    match s {
+        Stmt::Assign { lhs, rhs, .. } => Stmt::Assign { lhs, op: Some(op), rhs },
+        s => s.map_children(&mut |child| adding(child, op)),
+    }
+}
