@@ -187,7 +187,7 @@ impl Legaliser<'_> {
         complex::check_operators(&self.program, source, statement, &value)?;
         let is_real = self.program.is_real(&value);
         let value = self.facts(compute).expr(types::decided(value, compute));
-        let value = regrouped(self, value);
+        let value = regrouped(self, value, compute);
         let fill = spec.and_then(|s| s.fill);
         let mut written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, (compute, wanted), fill),

@@ -93,7 +93,8 @@ impl Estimate<'_> {
             let is_element = task.vars.iter().all(|v| cx.follows(*v, loops));
             let reduces = !inside.is_empty() && is_element;
             let trips = if reduces { self.decided(var, body) } else { self.dimension(var) };
-            (self.dimension(var), trips)
+            let repeated: f64 = iterated.iter().map(|it| self.repeated(it)).sum();
+            (self.dimension(var) + repeated, trips)
         } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
             self.union(var, &iterated)
         } else {

@@ -45,7 +45,7 @@ impl Estimate<'_> {
     }
 
     /// How many positions of a list have the coordinate of the one before.
-    fn repeated(&self, (access, coordinates): &(Access, f64)) -> f64 {
+    pub(super) fn repeated(&self, (access, coordinates): &(Access, f64)) -> f64 {
         let below = || {
             let (_, k) = self.reached.iter().find(|(a, _)| a == access)?;
             let unique = self.level(access, *k)?.1.properties().unique;

@@ -16,13 +16,23 @@ use crate::legalise::rewrite::factorize::independent;
 use crate::legalise::rewrite::merge_size::merges_little;
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::Expr;
-use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
 /// A value with nested reductions as one, and with terms of fewer variables apart.
-pub(in crate::legalise) fn regrouped(cx: &Context<'_>, value: Expr) -> Expr {
-    if cx.request.commands.given { value } else { regroup(value) }
+pub(in crate::legalise) fn regrouped(cx: &Context<'_>, value: Expr, compute: DataType) -> Expr {
+    let is_sparse = |e: &Expr| {
+        let without = cx.facts(compute).expr_without(e, &|a| !cx.is_full(a));
+        matches!(without, Expr::Literal(c) if c.is_zero())
+    };
+    let negates = compute.integers().is_none() && compute != DataType::Bool;
+    let negates = negates.then_some(&is_sparse as &dyn Fn(&Expr) -> bool);
+    if cx.request.commands.given { value } else { regroup(value, negates) }
 }
+
+/// Tells what is zero at most elements; of numbers that are not negated there is none.
+type IsSparse<'f> = Option<&'f dyn Fn(&Expr) -> bool>;
 
 impl Legaliser<'_> {
     /// The task as a copy of a temporary, if it is a reduction that lacks variables of the result.
@@ -54,14 +64,17 @@ pub(in crate::legalise) fn terms_apart(cx: &Context<'_>, task: Task) -> Task {
     Task { value, ..task }
 }
 
-fn regroup(e: Expr) -> Expr {
+fn regroup(e: Expr, is_sparse: IsSparse<'_>) -> Expr {
     if let Expr::Binary(op @ (BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or), ..) = e
     {
-        return grouped(op, terms(&e, op));
+        return grouped(op, terms(&e, op), is_sparse);
     }
     match joined(e) {
-        Expr::Reduce { op, vars, body } => apart(op, vars, regroup(*body)),
-        e => e.map_children(&mut regroup),
+        Expr::Reduce { op, vars, body } => {
+            let body = regroup(*body, is_sparse);
+            apart(op, vars, added(op, body, is_sparse))
+        }
+        e => e.map_children(&mut |child| regroup(child, is_sparse)),
     }
 }
 
@@ -88,13 +101,13 @@ fn joined(e: Expr) -> Expr {
 
 /// The terms of an operator that gives the same in any order, but for the sign of 0, those of the same variables
 /// together.
-fn grouped(op: BinaryOp, terms: Vec<&Expr>) -> Expr {
+fn grouped(op: BinaryOp, terms: Vec<&Expr>, is_sparse: IsSparse<'_>) -> Expr {
     let join = |a, b| Expr::Binary(op, Box::new(a), Box::new(b));
     let mut groups: Vec<(Vec<IndexVar>, Vec<Expr>)> = vec![];
     for term in terms {
         let mut vars = term.free_vars();
         vars.sort();
-        let term = regroup(term.clone());
+        let term = regroup(term.clone(), is_sparse);
         match groups.iter_mut().find(|(others, _)| *others == vars) {
             Some((_, group)) => group.push(term),
             None => groups.push((vars, vec![term])),
@@ -110,8 +123,7 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
 
 /// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
 /// loops of their own. Terms of `min`, `max`, `any` and `all` that lack a variable need no loop over it: it
-/// becomes a test that there are coordinates. Differences stay: the sums of both sides may be large where the
-/// differences are small.
+/// becomes a test that there are coordinates.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
     let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
@@ -138,6 +150,49 @@ fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     }
 }
 
+/// What is reduced, with differences as sums of negative terms where that lets terms have loops of their own.
+///
+/// In a sum, differences of dense values stay if one of them has all variables: both sums may be large where the
+/// differences are small.
+fn added(op: ReduceOp, body: Expr, is_sparse: IsSparse<'_>) -> Expr {
+    let Some(is_sparse) = is_sparse else { return body };
+    let all = body.free_vars();
+    let parts = |a: &Expr, b: &Expr| match op {
+        ReduceOp::Min | ReduceOp::Max => true,
+        ReduceOp::Add => {
+            let lacks = |e: &Expr| e.free_vars().len() < all.len();
+            lacks(a) && lacks(b) || is_sparse(a) || is_sparse(b)
+        }
+        _ => false,
+    };
+    without_differences(body, &parts)
+}
+
+/// A sum with differences of such sides as sums.
+fn without_differences(e: Expr, parts: &dyn Fn(&Expr, &Expr) -> bool) -> Expr {
+    let plus = |a, b| Expr::Binary(BinaryOp::Add, Box::new(a), Box::new(b));
+    match e {
+        Expr::Binary(BinaryOp::Add, a, b) => {
+            plus(without_differences(*a, parts), without_differences(*b, parts))
+        }
+        Expr::Binary(BinaryOp::Sub, a, b) if parts(&a, &b) => {
+            plus(without_differences(*a, parts), negated(without_differences(*b, parts)))
+        }
+        e => e,
+    }
+}
+
+/// The negative of a sum.
+fn negated(e: Expr) -> Expr {
+    match e {
+        Expr::Binary(BinaryOp::Add, a, b) => {
+            Expr::Binary(BinaryOp::Add, Box::new(negated(*a)), Box::new(negated(*b)))
+        }
+        Expr::Unary(UnaryOp::Neg, e) => *e,
+        e => Expr::Unary(UnaryOp::Neg, Box::new(e)),
+    }
+}
+
 /// Whether sums over a product are of factors that share none, so that each is computed by loops of its own.
 fn is_separable(term: &Expr, vars: &[IndexVar]) -> bool {
     let factors: Vec<Vec<IndexVar>> =
@@ -156,11 +211,15 @@ fn terms(e: &Expr, op: BinaryOp) -> Vec<&Expr> {
 #[cfg(test)]
 mod tests {
     use super::regroup;
+    use crate::notation::Expr;
     use crate::notation::parse;
 
     fn check(text: &str, expected: &str) {
         let mut program = parse(text).unwrap();
-        program.statements[0].value = regroup(program.statements[0].value.clone());
+        // Of these, matrices are sparse.
+        let is_sparse = |e: &Expr| e.accesses().iter().any(|a| a.indices.len() == 2);
+        let value = program.statements[0].value.clone();
+        program.statements[0].value = regroup(value, Some(&is_sparse));
         assert_eq!(program.to_string(), expected);
     }
 
@@ -214,9 +273,16 @@ mod tests {
     }
 
     #[test]
-    fn terms_of_the_same_loops_and_differences_stay() {
-        for text in ["y(i) = sum(j, A(i,j) + B(j,i))", "y(i) = sum(j, A(i,j) - b(j))"] {
+    fn terms_of_the_same_loops_and_differences_of_dense_values_stay() {
+        for text in ["y(i) = sum(j, A(i,j) + B(j,i))", "s = sum(i, j, T(i,j,j) - b(j))"] {
             check(text, text);
         }
+    }
+
+    #[test]
+    fn differences_are_sums_where_terms_have_loops_of_their_own() {
+        check("y(i) = sum(j, A(i,j) - b(j))", "y(i) = sum(j, A(i,j)) + sum(j, -b(j))");
+        check("s = sum(i, j, a(i) - b(j))", "s = sum(i, j, a(i)) + sum(i, j, -b(j))");
+        check("y(j) = min(i, a(i) - (b(j) - c(i)))", "y(j) = min(i, a(i) + (-b(j) + c(i)))");
     }
 }

@@ -22,7 +22,7 @@ mod product;
 mod rows;
 
 pub(in crate::legalise) use independent::independent;
-use product::{Factor, Product, diagonals, edges_of, lists};
+use product::{Factor, Product, diagonals, edges_of, is_by_modes, lists};
 
 use crate::cin::Stmt;
 use crate::legalise::order::topological;
@@ -165,10 +165,9 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
         let is_whole = !a.is_diagonal() && a.indices.iter().all(|v| vars.contains(v));
         is_whole && !others.any(|o| o.indices.iter().any(own))
     };
-    let stores_modes = |tensor| cx.program.storage(tensor).format.stores_modes();
-    let has_loops = |a: &&Access| stores_modes(a.tensor) || is_apart(a);
+    let has_loops = |a: &&Access| is_by_modes(cx, a) || is_apart(a);
     if !is_product
-        || !stores_modes(task.result)
+        || !cx.program.storage(task.result).format.stores_modes()
         || task.compute.is_complex()
         || !accesses.iter().all(has_loops)
     {

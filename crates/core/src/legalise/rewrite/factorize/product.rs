@@ -46,12 +46,10 @@ impl Product {
         self.of_factors(|factor| factor.vars().to_vec())
     }
 
-    /// Those of the loops that are left: over the levels of operands that do not store their modes as they are.
+    /// Those of the loops that are left: over the levels of operands that list coordinates of others than their modes.
     pub(super) fn loops(&self, cx: &Context<'_>) -> Vec<IndexVar> {
         self.of_factors(|factor| match factor {
-            Factor::Operand(a) if !cx.program.storage(a.tensor).format.stores_modes() => {
-                cx.level_vars(a)
-            }
+            Factor::Operand(a) if !is_by_modes(cx, a) => cx.level_vars(a),
             factor => factor.vars().to_vec(),
         })
     }
@@ -71,7 +69,7 @@ impl Product {
     /// Whether any loops may merge and search what all operands store.
     pub(super) fn is_plain(&self, cx: &Context<'_>) -> bool {
         self.factors.iter().all(|factor| match factor {
-            Factor::Operand(access) => cx.program.storage(access.tensor).format.is_plain(),
+            Factor::Operand(a) => cx.program.storage(a.tensor).format.is_plain() || cx.is_full(a),
             Factor::Part(..) => true,
         })
     }
@@ -82,6 +80,11 @@ impl Product {
         sums.retain(|v| !self.written.contains(v));
         sums
     }
+}
+
+/// Whether loops over its modes come to the elements of an operand.
+pub(super) fn is_by_modes(cx: &Context<'_>, access: &Access) -> bool {
+    cx.is_full(access) || cx.program.storage(access.tensor).format.stores_modes()
 }
 
 /// Whether factors list the coordinates of some of the variables.
