@@ -4,6 +4,7 @@ use crate::cin::simplify::Facts;
 use crate::cin::{self, Program, Role};
 use crate::format::{Format, Storage};
 use crate::legalise::Request;
+use crate::legalise::order::Weighed;
 use crate::level::LevelKind;
 use crate::notation::{Access, Expr};
 use crate::plan::access::{AccessMethods, Task};
@@ -28,6 +29,8 @@ pub(super) struct Context<'r> {
     pub(super) expected: BTreeMap<TensorId, u64>,
     /// What is being gathered in temporaries, each for the one before: its entries are gathered nowhere else.
     pub(super) gathering: Vec<Expr>,
+    /// Orders of loops that were weighed last.
+    pub(super) weighed: Weighed,
 }
 
 impl Context<'_> {

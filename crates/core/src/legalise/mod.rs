@@ -108,7 +108,13 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
         width: request.width,
         strictness: request.strictness,
     };
-    let cx = Context { request, program, expected: BTreeMap::new(), gathering: vec![] };
+    let cx = Context {
+        request,
+        program,
+        expected: BTreeMap::new(),
+        gathering: vec![],
+        weighed: Default::default(),
+    };
     let mut l = Legaliser {
         cx,
         current: BTreeMap::new(),

@@ -18,7 +18,7 @@ use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// One tensor to compute: `result(vars) = value`.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Task {
     pub(crate) result: TensorId,
     pub(crate) vars: Vec<IndexVar>,

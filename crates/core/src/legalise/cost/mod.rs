@@ -23,7 +23,8 @@ use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use crate::plan::access::distinct;
 use crate::steps::CONTIGUOUS;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::ids::IndexVar;
 
 /// A task with some operands imagined in another order.
@@ -32,7 +33,12 @@ pub(super) struct Operands<'l> {
     pub(super) task: &'l Task,
     /// Operands to convert, with the variables of their levels afterwards, and these.
     pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
+    /// What the value is without some operands, which orders have in common.
+    pub(super) without: &'l Without,
 }
+
+/// A task's value without some operands, by the places of these among all of them, a bit each.
+pub(super) type Without = RefCell<BTreeMap<u64, Expr>>;
 
 /// Whether there is nothing to do where none of the operands that a loop walks has a coordinate.
 type IsSilent<'s> = dyn Fn(&[(Access, f64)]) -> bool + 's;
@@ -49,14 +55,19 @@ pub(super) struct Estimate<'o> {
     cost: f64,
 }
 
+/// What is inside of a task's reduction, if it is one.
+fn body(task: &Task) -> &Expr {
+    match &task.value {
+        Expr::Reduce { body, .. } => body,
+        value => value,
+    }
+}
+
 impl Estimate<'_> {
-    /// The cost of a task's loops in this order.
-    pub(super) fn of(operands: &Operands<'_>, vars: &[IndexVar]) -> f64 {
+    /// The cost of a task's loops in this order; infinity if it is certainly more than `most`.
+    pub(super) fn of(operands: &Operands<'_>, vars: &[IndexVar], most: f64) -> f64 {
         let task = operands.task;
-        let body = match &task.value {
-            Expr::Reduce { body, .. } => body,
-            value => value,
-        };
+        let body = body(task);
         let reached = distinct(&task.value).into_iter().map(|a| (a, 0)).collect();
         let known = BTreeSet::new();
         let mut estimate = Estimate { operands, known, reached, trips: 1.0, cost: 0.0 };
@@ -65,6 +76,10 @@ impl Estimate<'_> {
         for at in 1..=vars.len() {
             universal = estimate.enter(vars.split_at(at), body);
             trips.push(estimate.trips);
+            // Contiguous iterations of the innermost loop cost less in the end.
+            if estimate.cost * CONTIGUOUS > most {
+                return f64::INFINITY;
+            }
         }
         estimate.inner_reductions(body, vars, &trips);
         estimate.leaf(vars, universal);
@@ -366,13 +381,23 @@ impl Estimate<'_> {
         Some((program.derived.of_level(format, k, access.tensor, &access.indices), kind))
     }
 
+    /// What a value is where none of these operands has an entry.
+    fn without(&self, value: &Expr, operands: &[(Access, f64)]) -> Expr {
+        let Operands { cx, task, without, .. } = self.operands;
+        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
+        let found = || cx.facts(task.compute).expr_without(value, &absent);
+        if self.reached.len() > u64::BITS as usize || !std::ptr::eq(value, body(task)) {
+            return found();
+        }
+        let bits = self.reached.iter().enumerate().filter(|(_, (a, _))| absent(a));
+        let bits = bits.fold(0, |bits, (k, _)| bits | 1 << k);
+        without.borrow_mut().entry(bits).or_insert_with(found).clone()
+    }
+
     /// Whether the value is without effect where none of these operands has an entry.
     fn nothing_without(&self, body: &Expr, operands: &[(Access, f64)]) -> bool {
-        let task = self.operands.task;
-        let cx = self.operands.cx;
-        let facts = cx.facts(task.compute);
-        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
-        let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
+        let Operands { cx, task, .. } = self.operands;
+        let Expr::Literal(c) = self.without(body, operands) else { return false };
         cx.access_methods().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
@@ -390,8 +415,7 @@ impl Estimate<'_> {
             return false;
         }
         let facts = self.operands.cx.facts(task.compute);
-        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
-        facts.takes_once((var, &self.known), (op, &task.vars), &facts.expr_without(body, &absent))
+        facts.takes_once((var, &self.known), (op, &task.vars), &self.without(body, operands))
     }
 
     /// Whether a loop over coordinates of the result gives elements their fill value where none of these operands has
@@ -407,8 +431,7 @@ impl Estimate<'_> {
             return false;
         }
         let facts = cx.facts(task.compute);
-        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
-        let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
+        let Expr::Literal(c) = self.without(body, operands) else { return false };
         facts.is_kept(*op, c) && c.same_value(facts.fill(task.result))
     }
 

@@ -14,7 +14,7 @@ pub(super) mod loops;
 pub(super) mod merge_strategy;
 mod unlisted;
 
-use super::cost::{Estimate, Operands};
+use super::cost::{Estimate, Operands, Without};
 use super::{Context, Task};
 use crate::cin::choice::{self, Choice};
 use crate::format::{LevelMap, LevelSpec};
@@ -28,6 +28,7 @@ use crate::legalise::output::output_order;
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use crate::plan::access::{AccessMethod, distinct};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
@@ -36,6 +37,9 @@ const MAX_CANDIDATES: usize = 150;
 
 /// Up to so many variables all of these candidates are weighed.
 const FEW_VARS: usize = 8;
+
+/// So many tasks are remembered with their orders.
+const WEIGHED: usize = 4;
 
 /// How many operands of one kernel may be searched.
 const MAX_SEARCHED: usize = 2;
@@ -69,8 +73,51 @@ pub(in crate::legalise) fn best_orders(
     task: &Task,
     as_stored: bool,
 ) -> Vec<(f64, Order)> {
+    let asked = Asked {
+        task: task.clone(),
+        as_stored,
+        program: (cx.program.tensors.len(), cx.program.vars.len()),
+        gathering: cx.gathering.len(),
+    };
+    cx.weighed.or_insert_with(asked, || weighed(cx, task, as_stored))
+}
+
+/// What the best orders of a task follow from: the task, and how much there is of the program and of values that are being
+/// gathered, which only grow while the task is split.
+#[derive(PartialEq)]
+struct Asked {
+    task: Task,
+    as_stored: bool,
+    program: (usize, usize),
+    gathering: usize,
+}
+
+/// The orders of the last tasks that were asked for.
+#[derive(Default)]
+pub(super) struct Weighed(RefCell<Vec<(Asked, Vec<(f64, Order)>)>>);
+
+impl Weighed {
+    /// What is known, or found now.
+    fn or_insert_with(
+        &self,
+        asked: Asked,
+        find: impl FnOnce() -> Vec<(f64, Order)>,
+    ) -> Vec<(f64, Order)> {
+        if let Some((_, orders)) = self.0.borrow().iter().find(|(known, _)| *known == asked) {
+            return orders.clone();
+        }
+        let orders = find();
+        let mut last = self.0.borrow_mut();
+        last.truncate(WEIGHED - 1);
+        last.insert(0, (asked, orders.clone()));
+        orders
+    }
+}
+
+fn weighed(cx: &Context<'_>, task: &Task, as_stored: bool) -> Vec<(f64, Order)> {
     let accesses = distinct(&task.value);
     let mut best: Vec<(u8, f64, Order)> = vec![];
+    let without = Without::default();
     for basis in bases(cx, task, &accesses) {
         for vars in candidate_orders(cx, task, (&accesses, as_stored), &basis) {
             for order in variants(cx, task, &accesses, vars) {
@@ -79,7 +126,9 @@ pub(in crate::legalise) fn best_orders(
                     true if accesses.iter().any(|a| is_searched(cx, a, &order)) => 1,
                     _ => 0,
                 };
-                let cost = estimate(cx, task, &order);
+                let full = best.get(choice::KEPT - 1).filter(|_| !as_stored);
+                let most = full.map_or(f64::INFINITY, |(_, cost, _)| *cost);
+                let cost = estimate(cx, task, &order, (&without, most));
                 // The first of those that cost the same is the best.
                 let at = best.partition_point(|(own, less, _)| (*own, *less) <= (rank, cost));
                 if at < choice::KEPT {
@@ -272,10 +321,11 @@ fn is_searched(cx: &Context<'_>, access: &Access, order: &Order) -> bool {
     !order.converted.contains(access) && levels.iter().zip(cx.level_vars(access)).any(searched)
 }
 
-fn estimate(cx: &Context<'_>, task: &Task, order: &Order) -> f64 {
+fn estimate(cx: &Context<'_>, task: &Task, order: &Order, (without, most): (&Without, f64)) -> f64 {
     let operands = Operands {
         cx,
         task,
+        without,
         converted: order
             .converted
             .iter()
@@ -286,7 +336,7 @@ fn estimate(cx: &Context<'_>, task: &Task, order: &Order) -> f64 {
             })
             .collect(),
     };
-    Estimate::of(&operands, &order.vars)
+    Estimate::of(&operands, &order.vars, most)
 }
 
 /// The iteration graph: a level that must be iterated comes after the levels above it, and so
@@ -297,7 +347,9 @@ pub(in crate::legalise) fn edges(
     vars: &[IndexVar],
 ) -> Vec<(IndexVar, IndexVar)> {
     let mut edges = vec![];
-    for access in accesses {
+    let format = |a: &Access| &cx.program.storage(a.tensor).format;
+    let is_free = |a: &Access| format(a).is_full() && format(a).stores_modes();
+    for access in accesses.iter().filter(|a| !is_free(a)) {
         let levels = cx.program.levels(access);
         for (k, &(level, to)) in levels.iter().enumerate() {
             if !vars.contains(&to) {

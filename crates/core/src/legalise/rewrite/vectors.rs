@@ -62,7 +62,11 @@ impl Legaliser<'_> {
         flatten(&e, &mut factors);
         let divides = factors.iter().any(|(op, _)| *op == BinaryOp::Div);
         let is_kept = divides && self.request.strictness == Strictness::Ieee;
-        let var = if is_kept || factors.len() == 1 { None } else { repeated_var(self, &factors, compute) };
+        let var = if is_kept || factors.len() == 1 {
+            None
+        } else {
+            repeated_var(self, &factors, compute)
+        };
         let Some(var) = var else {
             return e.map_children(&mut |child| self.vectors_apart(child, compute));
         };

@@ -33,6 +33,7 @@ use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use crate::steps::CONTIGUOUS;
+use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How much cheaper a split has to be than one nest.
@@ -197,7 +198,8 @@ fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) 
     let appends = |order: &Vec<IndexVar>| order.starts_with(&product.appended);
     let only_appending = is_rest && orders.iter().any(appends);
     let nests = orders.into_iter().filter(|order| !only_appending || appends(order));
-    let costs = nests.map(|order| (nest_cost(cx, product, &order), order));
+    let all = Nests::of(cx, product, &open);
+    let costs = nests.map(|order| (all.cost(&order), order));
     let (cost, order) = costs.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let mut best = Plan { cost, loops: Loops::Nest(product.clone(), order) };
     if depth == DEPTH {
@@ -208,9 +210,9 @@ fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) 
         return Some(plan_separate(cx, product, numbers, depth, best));
     }
     let worth = best.cost * WORTH;
-    for chosen in 1..1_usize << sums.len() {
-        let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
-        let chosen: Vec<IndexVar> = chosen.collect();
+    // A part with sums that share no factor would be split next.
+    let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
+    for chosen in independent(&factors, &sums).iter().flat_map(|group| subsets(group)) {
         let split = split_over(cx, product, &chosen, numbers, depth + 1);
         let pays = |plan: &Plan| plan.cost < best.cost.min(worth) * plan.worth(cx, product);
         if let Some(plan) = split.filter(pays) {
@@ -218,6 +220,12 @@ fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) 
         }
     }
     Some(best)
+}
+
+/// All sets of some variables but the empty one.
+fn subsets(vars: &[IndexVar]) -> impl Iterator<Item = Vec<IndexVar>> {
+    let chosen = |bits: usize| (0..vars.len()).filter(move |k| bits >> k & 1 == 1);
+    (1..1_usize << vars.len()).map(move |bits| chosen(bits).map(|k| vars[k]).collect())
 }
 
 /// The loops of a product that is summed over many variables, or whose operands only have loops of their own. Sums that
@@ -371,29 +379,48 @@ fn split_at(
     Some(Plan { cost, loops: Loops::Split(Box::new(split)) })
 }
 
-/// What a nest of loops costs: its iterations, where contiguous ones are cheap and strides are not.
-fn nest_cost(cx: &Context<'_>, product: &Product, order: &[IndexVar]) -> f64 {
-    let (mut trips, mut cost) = (product.trips, 0.0);
-    for &var in order {
-        trips *= trip_count(cx, product, var);
-        cost += trips * (1.0 + SEARCH * diagonals(cx, &product.factors, var) as f64);
+/// What nests of a product's loops have in common.
+struct Nests<'c, 'r> {
+    cx: &'c Context<'r>,
+    product: &'c Product,
+    /// For each loop its trip count, and what an iteration costs.
+    loops: BTreeMap<IndexVar, (f64, f64)>,
+    /// The order in which each operand, and the result, is stored.
+    stored: Vec<Vec<IndexVar>>,
+}
+
+impl<'c, 'r> Nests<'c, 'r> {
+    fn of(cx: &'c Context<'r>, product: &'c Product, open: &[IndexVar]) -> Nests<'c, 'r> {
+        let weight = |v| 1.0 + SEARCH * diagonals(cx, &product.factors, v) as f64;
+        let loops = open.iter().map(|&v| (v, (trip_count(cx, product, v), weight(v)))).collect();
+        let orders = product.factors.iter().map(|f| match f {
+            Factor::Operand(a) => cx.level_vars(a),
+            Factor::Part(_, kept, _) => kept.clone(),
+        });
+        let stored = orders.chain([product.written.clone()]).collect();
+        Nests { cx, product, loops, stored }
     }
-    let Some(&inner) = order.last() else { return trips };
-    let orders = product.factors.iter().map(|f| match f {
-        Factor::Operand(a) => cx.level_vars(a),
-        Factor::Part(_, kept, _) => kept.clone(),
-    });
-    let strided = |vars: &Vec<IndexVar>| vars.contains(&inner) && vars.last() != Some(&inner);
-    let all: Vec<Vec<IndexVar>> = orders.chain([product.written.clone()]).collect();
-    let strides = all.iter().filter(|vars| strided(vars)).count();
-    let lists = lists(cx, &product.factors, |v| v == inner);
-    match strides {
-        // A number that inner loops add to is joined of vectors for each iteration of those around.
-        0 if !lists && joins(product, order) => {
-            cost - trips * (1.0 - CONTIGUOUS) + JOIN * trips / trip_count(cx, product, inner)
+
+    /// What a nest of loops costs: its iterations, where contiguous ones are cheap and strides are not.
+    fn cost(&self, order: &[IndexVar]) -> f64 {
+        let (mut trips, mut cost) = (self.product.trips, 0.0);
+        for var in order {
+            let (count, weight) = self.loops[var];
+            trips *= count;
+            cost += trips * weight;
         }
-        0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
-        _ => cost + trips * STRIDE * strides as f64,
+        let Some(&inner) = order.last() else { return trips };
+        let strided = |vars: &&Vec<IndexVar>| vars.contains(&inner) && vars.last() != Some(&inner);
+        let strides = self.stored.iter().filter(strided).count();
+        let lists = lists(self.cx, &self.product.factors, |v| v == inner);
+        match strides {
+            // A number that inner loops add to is joined of vectors for each iteration of those around.
+            0 if !lists && joins(self.product, order) => {
+                cost - trips * (1.0 - CONTIGUOUS) + JOIN * trips / self.loops[&inner].0
+            }
+            0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
+            _ => cost + trips * STRIDE * strides as f64,
+        }
     }
 }
 
@@ -409,7 +436,7 @@ fn trip_count(cx: &Context<'_>, product: &Product, var: IndexVar) -> f64 {
     let mut least = dimension;
     for factor in &product.factors {
         let Factor::Operand(access) = factor else { continue };
-        if !product.semiring.skips(cx, access) {
+        if !product.semiring.lists(cx, access) {
             continue;
         }
         for (k, (level, v)) in cx.program.levels(access).into_iter().enumerate() {

@@ -91,8 +91,8 @@ pub(super) fn is_by_modes(cx: &Context<'_>, access: &Access) -> bool {
 pub(super) fn lists(cx: &Context<'_>, factors: &[Factor], of: impl Fn(IndexVar) -> bool) -> bool {
     factors.iter().any(|factor| {
         let Factor::Operand(access) = factor else { return false };
-        let mut levels = cx.program.levels(access).into_iter();
-        levels.any(|(level, v)| !level.kind.properties().full && of(v))
+        let listed = || cx.program.levels(access).into_iter();
+        !cx.is_full(access) && listed().any(|(level, v)| !level.kind.properties().full && of(v))
     })
 }
 
