@@ -52,7 +52,7 @@ const SIZE: u64 = 5;
 fn operand(name: &str, salt: u64) -> Operand {
     let (order, format) = if name == "v" { (1, "sparse") } else { (2, "csr") };
     let cells = SIZE.pow(order as u32);
-    let entry = |p: &u64| (p * p + salt * (p + 1)) % 3 == 0;
+    let entry = |p: &u64| (p * p + salt * (p + 1)).is_multiple_of(3);
     let place = |p: u64| if order == 1 { vec![p] } else { vec![p / SIZE, p % SIZE] };
     let value = |p: u64| ((p % 4) as f64 + 1.0).into();
     let entries = (0..cells).filter(entry).map(|p| (place(p), value(p))).collect();

@@ -1,4 +1,4 @@
-//! Products whose loops are split, with an operand whose coordinates come again later: what a sum adds to a coordinate is
+//! Products whose loops are split, with an operand whose coordinates are repeated later: what a sum adds to a coordinate is
 //! added to what it has, in every format of the result.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use tamis_testing::case::{Case, Operand};
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::number::Number;
 
-/// Formats of a matrix in which a coordinate may come again after others.
+/// Formats of a matrix that may repeat a coordinate after others.
 const AGAIN: [&str; 5] = [
     "coo(nonordered,nonunique)",
     "(i, j) -> (i: compressed(nonordered, nonunique), j: compressed(nonordered, nonunique))",
@@ -31,7 +31,7 @@ const PRODUCTS: [(&str, [&str; 4]); 9] = [
 
 const SIZE: u64 = 5;
 
-/// Entries that come in no order.
+/// Entries in another order.
 fn again() -> Vec<(Vec<u64>, Number)> {
     let place = |n: u64| (7 * n + 2) % (SIZE * SIZE);
     let at = |n: u64| (vec![place(n) / SIZE, place(n) % SIZE], (n as f64).into());

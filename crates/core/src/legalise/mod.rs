@@ -33,6 +33,7 @@ use crate::plan::access::Task;
 use context::Context;
 use infer::formats::{inferred_fill, inferred_storage, result_storage};
 use infer::{complex, slices, types};
+use order::Weighed;
 use rewrite::reductions::regrouped;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
@@ -113,7 +114,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
         program,
         expected: BTreeMap::new(),
         gathering: vec![],
-        weighed: Default::default(),
+        weighed: Weighed::default(),
     };
     let mut l = Legaliser {
         cx,
@@ -390,6 +391,8 @@ impl Legaliser<'_> {
         self.program = before;
         self.made.retain(|(_, tensor)| tensor.index() < count);
         self.expected.retain(|tensor, _| tensor.index() < count);
+        // Other temporaries may have the numbers of those that are gone.
+        self.weighed = Weighed::default();
     }
 }
 

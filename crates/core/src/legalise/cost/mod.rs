@@ -4,17 +4,19 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
+mod copies;
 mod walks;
 
+pub(in crate::legalise) use copies::conversion;
 pub(in crate::legalise) use walks::unpredicted;
 
 use super::gathered::gathered_elsewhere;
-use super::output::{copy_output_order, output_order};
+use super::output::output_order;
 use super::weights::*;
 use super::{Context, Task};
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::arrays::array_of;
-use crate::legalise::copies::transpose::{is_dense, transposed_result};
+use crate::legalise::copies::transpose::transposed_result;
 use crate::legalise::functions::is_function;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::statistics::{DIMENSION, FAN_OUT};
@@ -37,7 +39,7 @@ pub(super) struct Operands<'l> {
     pub(super) without: &'l Without,
 }
 
-/// A task's value without some operands, by the places of these among all of them, a bit each.
+/// A task's value without some operands, by which of all of them these are, a bit each.
 pub(super) type Without = RefCell<BTreeMap<u64, Expr>>;
 
 /// Whether there is nothing to do where none of the operands that a loop walks has a coordinate.
@@ -332,41 +334,6 @@ impl Estimate<'_> {
         let entries: f64 =
             entries.map(|entries| entries as f64).filter(|&entries| entries > CACHED_NEAR).sum();
         REREAD * (self.dimension(outer) * entries).min(self.trips)
-    }
-
-    fn conversions(&self) -> f64 {
-        let entries = |access: &Access| -> f64 {
-            if let Some(known) = self.operands.cx.known_entries(access) {
-                // Of slots and diagonals only what is inside of the borders is copied.
-                let cells: f64 = access.indices.iter().map(|v| self.dimension(*v)).product();
-                return cells.min(known as f64);
-            }
-            let levels = self.operands.cx.program.levels(access).into_iter().enumerate();
-            let per_level = levels.map(|(k, (level, var))| match level.kind.properties().full {
-                true => self.dimension(var),
-                false => self.fan_out(access, k, var),
-            });
-            per_level.product()
-        };
-        let cost = |(access, vars, format): &(Access, Vec<IndexVar>, Format)| {
-            if is_dense(format) {
-                return TRANSPOSE;
-            }
-            match copy_output_order(self.operands.cx, access, vars, format) {
-                OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => CONVERT,
-                OutputOrder::Sorted => CONVERT_BY_ROWS,
-                OutputOrder::Listed => CONVERT_BY_LIST,
-            }
-        };
-        // Accesses of one tensor that are copied in one order have one copy.
-        let copies = &self.operands.converted;
-        let modes = |(access, vars, _): &(Access, Vec<IndexVar>, Format)| {
-            let of = |var| access.indices.iter().position(|index| index == var);
-            (access.tensor, vars.iter().map(of).collect::<Vec<_>>())
-        };
-        let is_first = |k: usize| !copies[..k].iter().any(|copy| modes(copy) == modes(&copies[k]));
-        let own = copies.iter().enumerate().filter(|(k, _)| is_first(*k));
-        own.map(|(_, copy)| cost(copy) * entries(&copy.0)).sum()
     }
 
     /// The variable of a level of an access, and the level's format.

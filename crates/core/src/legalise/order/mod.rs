@@ -68,11 +68,7 @@ pub(in crate::legalise) fn best_order(cx: &Context<'_>, task: &Task, as_stored: 
 }
 
 /// The cheapest orders of a task's loops with their costs, cheapest first.
-pub(in crate::legalise) fn best_orders(
-    cx: &Context<'_>,
-    task: &Task,
-    as_stored: bool,
-) -> Vec<(f64, Order)> {
+pub(in crate::legalise) fn best_orders(cx: &Context<'_>, task: &Task, as_stored: bool) -> Costs {
     let asked = Asked {
         task: task.clone(),
         as_stored,
@@ -94,15 +90,14 @@ struct Asked {
 
 /// The orders of the last tasks that were asked for.
 #[derive(Default)]
-pub(super) struct Weighed(RefCell<Vec<(Asked, Vec<(f64, Order)>)>>);
+pub(super) struct Weighed(RefCell<Vec<(Asked, Costs)>>);
+
+/// Orders with their costs, cheapest first.
+type Costs = Vec<(f64, Order)>;
 
 impl Weighed {
     /// What is known, or found now.
-    fn or_insert_with(
-        &self,
-        asked: Asked,
-        find: impl FnOnce() -> Vec<(f64, Order)>,
-    ) -> Vec<(f64, Order)> {
+    fn or_insert_with(&self, asked: Asked, find: impl FnOnce() -> Costs) -> Costs {
         if let Some((_, orders)) = self.0.borrow().iter().find(|(known, _)| *known == asked) {
             return orders.clone();
         }
@@ -114,7 +109,7 @@ impl Weighed {
     }
 }
 
-fn weighed(cx: &Context<'_>, task: &Task, as_stored: bool) -> Vec<(f64, Order)> {
+fn weighed(cx: &Context<'_>, task: &Task, as_stored: bool) -> Costs {
     let accesses = distinct(&task.value);
     let mut best: Vec<(u8, f64, Order)> = vec![];
     let without = Without::default();

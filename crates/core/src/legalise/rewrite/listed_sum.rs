@@ -12,14 +12,16 @@
 //! stored in another order; but what they read comes in order.
 
 use crate::cin::Stmt;
+use crate::legalise::copies::in_order::{copy_format, copy_order};
+use crate::legalise::cost::conversion;
 use crate::legalise::order::best_order;
 use crate::legalise::order::loops::loops_in_order;
 use crate::legalise::rewrite::merge_size::merges_little;
 use crate::legalise::rewrite::nary_sum::{adds_entries, reduces, terms};
 use crate::legalise::rewrite::row_workspaces::holds_sums;
-use crate::legalise::weights::{BRANCH, CONVERT_BY_LIST, STAGE};
+use crate::legalise::weights::{BRANCH, CONVERT, STAGE};
 use crate::legalise::{Context, Legaliser, Task};
-use crate::notation::Expr;
+use crate::notation::{Access, Expr};
 use tamis_ir::algebra::ReduceOp;
 
 /// The terms of a sum of any kind, combined with the operator.
@@ -54,30 +56,37 @@ fn spans(e: &Expr, task: &Task) -> bool {
     task.vars.iter().all(|v| free.contains(v))
 }
 
-/// Whether each element of the result has its place, to which terms are added.
+/// Whether each element of the result has its position, to which terms are added.
 fn is_placed(cx: &Context<'_>, task: &Task) -> bool {
     let format = &cx.program.storage(task.result).format;
     format.is_full() || format.is_placed()
 }
 
-/// Whether a list of all terms costs less than merges of one after another.
+/// Whether a list of all terms costs less than merges of one after another, in the order of the result or of a term.
 fn is_cheaper(cx: &Context<'_>, task: &Task, terms: &[Expr]) -> bool {
     let cells = cx.trips_over(&task.vars);
-    let placed = is_placed(cx, task);
-    let stored = cx.storage_order(task);
-    let is_against = |e: &Expr| {
-        let mut orders = e.accesses().into_iter().filter(|a| !cx.is_full(a));
-        orders.any(|a| cx.level_vars(a) != stored)
-    };
-    let (mut list, mut merges, mut before) = (0.0, 0.0, 0.0);
+    let entries = |e: &Expr| cx.density(e, task.compute).unwrap_or(1.0) * cells;
+    let all: f64 = terms.iter().map(entries).sum();
+    let list = all * if is_placed(cx, task) { BRANCH } else { STAGE };
+    let (mut merges, mut before) = (0.0, 0.0);
     for term in terms {
-        let entries = cx.density(term, task.compute).unwrap_or(1.0) * cells;
-        list += entries * if placed { BRANCH } else { STAGE };
-        before += entries;
+        before += entries(term);
         merges += before * BRANCH / 2.0;
-        merges += if is_against(term) { entries * CONVERT_BY_LIST } else { 0.0 };
     }
-    list < merges
+    let own = cx.storage_order(task);
+    let sparse = |e: &Expr| e.accesses().into_iter().find(|a| !cx.is_full(a)).cloned();
+    let operands: Vec<(Access, f64)> =
+        terms.iter().filter_map(|e| Some((sparse(e)?, entries(e)))).collect();
+    let orders = operands.iter().map(|(a, _)| copy_order(cx, a, &cx.level_vars(a)));
+    let copies = orders.chain([own.clone()]).map(|order| {
+        let of_result = if order == own { 0.0 } else { all * CONVERT };
+        let copy = |(a, n): &(Access, f64)| match cx.level_vars(a) == order {
+            true => 0.0,
+            false => n * conversion(cx, a, &order, &copy_format(cx, a, &order)),
+        };
+        of_result + operands.iter().map(copy).sum::<f64>()
+    });
+    list < merges + copies.fold(f64::INFINITY, f64::min)
 }
 
 /// The loops of each term, in an order in which its operands are stored.

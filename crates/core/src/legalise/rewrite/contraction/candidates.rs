@@ -15,6 +15,7 @@ const CACHE: f64 = (4 << 20) as f64;
 const WORTH: f64 = 0.75;
 
 /// Factors to multiply beforehand.
+#[derive(Clone)]
 pub(super) struct Contraction {
     /// Which of the factors.
     pub(super) factors: Vec<bool>,
@@ -32,6 +33,13 @@ pub(super) struct Contraction {
     /// variable of the temporary: they compute each of its elements once, in a register. For several full factors it
     /// always does.
     pub(super) is_inside: bool,
+}
+
+impl Contraction {
+    /// The less, the better.
+    pub(super) fn key(&self) -> (usize, f64, usize) {
+        (self.kept.len(), self.trips, self.listing)
+    }
 }
 
 /// A product over which is summed, and what it may have multiplied beforehand.
@@ -52,8 +60,7 @@ impl Candidates<'_> {
         }
         let of = |&var: &IndexVar| self.over(var).or_else(|| self.sampled(var));
         let mut found: Vec<Contraction> = self.summed.iter().filter_map(of).collect();
-        let key = |c: &Contraction| (c.kept.len(), c.trips, c.listing);
-        found.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+        found.sort_by(|a, b| a.key().partial_cmp(&b.key()).unwrap_or(Ordering::Equal));
         found
     }
 

@@ -11,8 +11,9 @@
 //! that leaves fewer loops around each other in both kernels, if a sparse factor says which of its
 //! coordinates there are, and if no sparse factor that is left says that few elements of the
 //! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
-//! variables the one that leaves the temporary of the lowest order goes first, and of these the one
-//! with the fewest iterations of loops, then the one with the fewest sparse factors.
+//! variables the one that leaves the temporary of the lowest order goes first, and of these the one whose loops, and those
+//! that it leaves, cost the least; of many factors the one with the fewest iterations of loops, then the one with the
+//! fewest sparse factors.
 //!
 //! A sampled product is summed beforehand, at the entries of what samples it, if both sides gather
 //! rows and together these are more than a cache holds: one after the other they fit better.
@@ -61,6 +62,7 @@ use candidates::{Candidates, Contraction};
 use crate::cin::Kernel;
 use crate::format::Format;
 use crate::legalise::infer::formats::inferred_storage;
+use crate::legalise::order::best_orders;
 use crate::legalise::rewrite::factorize::independent::separated;
 use crate::legalise::rewrite::factorize::{order_apart, splits_rows};
 use crate::legalise::rewrite::semiring::Semiring;
@@ -70,6 +72,9 @@ use crate::notation::{Access, Expr};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
+
+/// Of up to so many factors, contractions whose temporaries have the same order are weighed by what their loops cost.
+const MOST_WEIGHED: usize = 4;
 
 /// The most elements of a temporary with a mask, which has a position for each of them, entries or not.
 const MOST_MASKED: f64 = (1 << 26) as f64;
@@ -97,19 +102,19 @@ impl Legaliser<'_> {
                 return task;
             }
             let Some(factors) = semiring.tensors(body) else { return task };
-            let candidates = Candidates { cx: self, semiring, factors: &factors, summed: vars };
-            let contracted = candidates.best_first().into_iter().find_map(|contraction| {
-                let (mut before, mut after) = (vec![], vec![]);
-                for (factor, chosen) in factors.iter().zip(&contraction.factors) {
-                    let side = if *chosen { &mut before } else { &mut after };
-                    side.push(Expr::Access((*factor).clone()));
+            let rules = Candidates { cx: self, semiring, factors: &factors, summed: vars };
+            let mut candidates = rules.best_first();
+            let product = Product { semiring, factors: &factors, vars };
+            product.weigh(self, &mut candidates, &task);
+            let contracted = candidates.iter().map_while(|contraction| {
+                let [factors, _] = product.sides(contraction);
+                match self.summed(contraction, factors, &task, semiring) {
+                    Summed::Before(temporary) => Some(Some(product.with(contraction, temporary))),
+                    Summed::Not => Some(None),
+                    Summed::ByRows => None,
                 }
-                let mut left = vars.clone();
-                left.retain(|v| !contraction.summed.contains(v));
-                after.insert(0, self.summed(contraction, before, &task, semiring)?);
-                Some(semiring.summed(left, after))
             });
-            let Some(value) = contracted else { return task };
+            let Some(value) = contracted.flatten().next() else { return task };
             task.value = value;
         }
     }
@@ -117,11 +122,11 @@ impl Legaliser<'_> {
     /// The temporary of a contraction, unless its elements are of floats and may be empty reductions.
     fn summed(
         &mut self,
-        contraction: Contraction,
+        contraction: &Contraction,
         factors: Vec<Expr>,
         task: &Task,
         semiring: Semiring,
-    ) -> Option<Expr> {
+    ) -> Summed {
         let outermost = self.storage_order(task).first().copied();
         let is_product = factors.len() > 1;
         let row = outermost.filter(|v| contraction.kept.contains(v));
@@ -131,9 +136,9 @@ impl Legaliser<'_> {
         };
         // A temporary saves nothing where loops that are split compute each of its elements once.
         if contraction.is_inside && splits && (is_product || row.is_some()) {
-            return None;
+            return Summed::Not;
         }
-        let Contraction { summed, kept, is_whole, .. } = contraction;
+        let Contraction { summed, kept, is_whole, .. } = contraction.clone();
         let body = semiring.product(factors);
         // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
         let row = row.filter(|_| is_product || splits);
@@ -142,12 +147,14 @@ impl Legaliser<'_> {
         };
         let begins =
             |a: &&Access| self.is_full(a) || self.level_vars(a).first().is_some_and(is_row);
-        let is_shared = row.is_some() && body.accesses().iter().all(begins);
+        let is_shared = row.is_some()
+            && body.accesses().iter().all(begins)
+            && order_apart(self, task).is_some();
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let is_known = is_whole || semiring.absorbs();
         // Empty reductions must be told by the levels of the temporary. Each mode is tried as the first.
         let turns = if is_known || is_shared { 1 } else { kept.len().max(1) };
-        (0..turns).find_map(|first| {
+        let temporary = (0..turns).find_map(|first| {
             let before = self.program.clone();
             let mut kept = kept.clone();
             kept.rotate_left(first);
@@ -163,8 +170,92 @@ impl Legaliser<'_> {
             }
             self.restore(before);
             None
-        })
+        });
+        match temporary {
+            Some(temporary) => Summed::Before(temporary),
+            None if is_shared => Summed::ByRows,
+            None => Summed::Not,
+        }
     }
+}
+
+/// A product and the variables that are summed.
+#[derive(Clone, Copy)]
+struct Product<'p> {
+    semiring: Semiring,
+    factors: &'p [&'p Access],
+    vars: &'p [IndexVar],
+}
+
+impl Product<'_> {
+    /// The factors that a contraction sums, and the others.
+    fn sides(&self, contraction: &Contraction) -> [Vec<Expr>; 2] {
+        let side = |chosen: bool| {
+            let all = self.factors.iter().zip(&contraction.factors).filter(|(_, c)| **c == chosen);
+            all.map(|(factor, _)| Expr::Access((*factor).clone())).collect()
+        };
+        [side(true), side(false)]
+    }
+
+    /// The product in which a temporary stands for the sum of some factors.
+    fn with(&self, contraction: &Contraction, temporary: Expr) -> Expr {
+        let mut left = self.vars.to_vec();
+        left.retain(|v| !contraction.summed.contains(v));
+        let [_, mut after] = self.sides(contraction);
+        after.insert(0, temporary);
+        self.semiring.summed(left, after)
+    }
+
+    /// Puts the contraction first whose loops, and those that it leaves, cost the least, of those whose temporaries have the
+    /// lowest order.
+    fn weigh(&self, l: &mut Legaliser<'_>, candidates: &mut [Contraction], task: &Task) {
+        let order = |c: &Contraction| c.kept.len();
+        let tied = candidates.iter().take_while(|c| order(c) == order(&candidates[0])).count();
+        let is_known = |a: &&Access| {
+            l.known_entries(a).is_some()
+                && a.indices.iter().all(|v| l.known_dimension(*v).is_some())
+        };
+        let few = self.factors.len() <= MOST_WEIGHED && self.factors.iter().all(is_known);
+        if tied < 2 || !few || l.request.commands.given {
+            return;
+        }
+        let costs: Vec<f64> = candidates[..tied].iter().map(|c| self.cost(l, c, task)).collect();
+        let cheapest = (0..tied).min_by(|&a, &b| costs[a].total_cmp(&costs[b]));
+        candidates[..=cheapest.unwrap_or(0)].rotate_right(1);
+    }
+
+    /// What a contraction and the loops that it leaves cost.
+    fn cost(&self, l: &mut Legaliser<'_>, contraction: &Contraction, task: &Task) -> f64 {
+        let (before, known) = (l.program.clone(), l.program.kernels.len());
+        let [factors, _] = self.sides(contraction);
+        let temporary = match l.summed(contraction, factors.clone(), task, self.semiring) {
+            Summed::Before(temporary) => Some(temporary),
+            Summed::ByRows => {
+                let sum = self.semiring.summed(contraction.summed.clone(), factors);
+                Some(l.temporary("t", None, contraction.kept.clone(), sum, task.compute))
+            }
+            Summed::Not => None,
+        };
+        let cost = temporary.map(|temporary| {
+            let kernels = l.program.kernels[known..].iter();
+            let first: f64 = kernels.filter_map(|k| Some(k.choices.first()?.cost)).sum();
+            let rest = Task { value: self.with(contraction, temporary), ..task.clone() };
+            let orders = best_orders(l, &rest, false);
+            first + orders.first().map_or(f64::INFINITY, |(cost, _)| *cost)
+        });
+        l.restore(before);
+        cost.unwrap_or(f64::INFINITY)
+    }
+}
+
+/// What becomes of factors that may be multiplied beforehand.
+enum Summed {
+    /// A temporary holds their sums.
+    Before(Expr),
+    /// Loops over rows of the result hold those of a row.
+    ByRows,
+    /// They stay in the product.
+    Not,
 }
 
 /// A sum of a product whose factors may be sums as one sum of all factors. Sums without a sparse

@@ -18,30 +18,27 @@
 //! skipped if it is empty (`Kernel::partial`).
 
 pub(in crate::legalise) mod independent;
+mod nests;
 mod product;
 mod rows;
 
 pub(in crate::legalise) use independent::independent;
-use product::{Factor, Product, diagonals, edges_of, is_by_modes, lists};
+use nests::{Nests, trip_count};
+use product::{Factor, Product, edges_of, is_by_modes, lists};
 
 use crate::cin::Stmt;
 use crate::legalise::order::topological;
 use crate::legalise::rewrite::semiring::Semiring;
-use crate::legalise::statistics::FAN_OUT;
-use crate::legalise::weights::{SEARCH, STRIDE};
 use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use crate::steps::CONTIGUOUS;
-use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How much cheaper a split has to be than one nest.
 const WORTH: f64 = 0.6;
 /// How much cheaper it has to be if no loop is left around everything, so that threads do not share the kernel.
 const WORTH_ALONE: f64 = 0.25;
-/// Joining a vector into a number.
-const JOIN: f64 = 8.0;
 /// How many splits deep.
 const DEPTH: usize = 4;
 /// Of up to so many sums that share factors all sets are weighed; of more, some are summed beforehand.
@@ -377,76 +374,6 @@ fn split_at(
     let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
     let split = Split { shared, number, kept, factors, is_partial, rows, part, rest };
     Some(Plan { cost, loops: Loops::Split(Box::new(split)) })
-}
-
-/// What nests of a product's loops have in common.
-struct Nests<'c, 'r> {
-    cx: &'c Context<'r>,
-    product: &'c Product,
-    /// For each loop its trip count, and what an iteration costs.
-    loops: BTreeMap<IndexVar, (f64, f64)>,
-    /// The order in which each operand, and the result, is stored.
-    stored: Vec<Vec<IndexVar>>,
-}
-
-impl<'c, 'r> Nests<'c, 'r> {
-    fn of(cx: &'c Context<'r>, product: &'c Product, open: &[IndexVar]) -> Nests<'c, 'r> {
-        let weight = |v| 1.0 + SEARCH * diagonals(cx, &product.factors, v) as f64;
-        let loops = open.iter().map(|&v| (v, (trip_count(cx, product, v), weight(v)))).collect();
-        let orders = product.factors.iter().map(|f| match f {
-            Factor::Operand(a) => cx.level_vars(a),
-            Factor::Part(_, kept, _) => kept.clone(),
-        });
-        let stored = orders.chain([product.written.clone()]).collect();
-        Nests { cx, product, loops, stored }
-    }
-
-    /// What a nest of loops costs: its iterations, where contiguous ones are cheap and strides are not.
-    fn cost(&self, order: &[IndexVar]) -> f64 {
-        let (mut trips, mut cost) = (self.product.trips, 0.0);
-        for var in order {
-            let (count, weight) = self.loops[var];
-            trips *= count;
-            cost += trips * weight;
-        }
-        let Some(&inner) = order.last() else { return trips };
-        let strided = |vars: &&Vec<IndexVar>| vars.contains(&inner) && vars.last() != Some(&inner);
-        let strides = self.stored.iter().filter(strided).count();
-        let lists = lists(self.cx, &self.product.factors, |v| v == inner);
-        match strides {
-            // A number that inner loops add to is joined of vectors for each iteration of those around.
-            0 if !lists && joins(self.product, order) => {
-                cost - trips * (1.0 - CONTIGUOUS) + JOIN * trips / self.loops[&inner].0
-            }
-            0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
-            _ => cost + trips * STRIDE * strides as f64,
-        }
-    }
-}
-
-/// Whether the two innermost loops sum up the same element.
-fn joins(product: &Product, order: &[IndexVar]) -> bool {
-    let mut inner = order.iter().rev().take(2);
-    order.len() > 1 && inner.all(|v| !product.written.contains(v))
-}
-
-/// The trip count of a loop.
-fn trip_count(cx: &Context<'_>, product: &Product, var: IndexVar) -> f64 {
-    let dimension = cx.dimension_of(var);
-    let mut least = dimension;
-    for factor in &product.factors {
-        let Factor::Operand(access) = factor else { continue };
-        if !product.semiring.lists(cx, access) {
-            continue;
-        }
-        for (k, (level, v)) in cx.program.levels(access).into_iter().enumerate() {
-            if v == var && !level.kind.properties().full {
-                let listed = if k == 0 { dimension.powf(0.8) } else { FAN_OUT };
-                least = least.min(listed);
-            }
-        }
-    }
-    least.max(1.0)
 }
 
 /// The temporary that a part leaves.
