@@ -53,9 +53,9 @@ fn operand(name: &str, salt: u64) -> Operand {
     let (order, format) = if name == "v" { (1, "sparse") } else { (2, "csr") };
     let cells = SIZE.pow(order as u32);
     let entry = |p: &u64| (p * p + salt * (p + 1)).is_multiple_of(3);
-    let place = |p: u64| if order == 1 { vec![p] } else { vec![p / SIZE, p % SIZE] };
+    let element = |p: u64| if order == 1 { vec![p] } else { vec![p / SIZE, p % SIZE] };
     let value = |p: u64| ((p % 4) as f64 + 1.0).into();
-    let entries = (0..cells).filter(entry).map(|p| (place(p), value(p))).collect();
+    let entries = (0..cells).filter(entry).map(|p| (element(p), value(p))).collect();
     Operand { name: name.to_owned(), format: format.to_owned(), dims: vec![SIZE; order], entries }
 }
 
@@ -83,8 +83,7 @@ fn holds(value: &str, format: &str, fill: &str) {
 fn results_of_any_fill_value_have_every_element() {
     for format in FORMATS {
         for value in VALUES {
-            holds(value, format, "1");
-            holds(value, format, "-inf");
+            ["0", "1", "-inf"].map(|fill| holds(value, format, fill));
         }
     }
 }

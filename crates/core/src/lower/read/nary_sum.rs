@@ -122,7 +122,15 @@ impl LoopEmitter<'_> {
                 None => stmts.extend(term),
             }
         }
-        stmts.extend(self.case(lowerer, &self.at(sum.pattern), &sum.consumer).stmts);
+        let mut consumer = self.case(lowerer, &self.at(sum.pattern), &sum.consumer).stmts;
+        // A pattern that does not drive the loop has entries at some of the coordinates.
+        for it in self.members(sum.pattern) {
+            if let Some(here) = here(it) {
+                consumer.extend(after(lowerer, it));
+                consumer = vec![when(here, consumer)];
+            }
+        }
+        stmts.extend(consumer);
         stmts
     }
 }
