@@ -182,9 +182,9 @@ fn operands_against_the_loops_are_copied() {
 fn sums_of_a_tensor_and_its_transposes_take_the_sum_of_their_entries() {
     for order in 2..=5 {
         let vars = &["i", "j", "k", "l", "m"][..order];
-        let places: Vec<Vec<u64>> =
+        let elements: Vec<Vec<u64>> =
             (0..20).map(|n| (1..=order as u64).map(|k| (n * k + n * n) % 9).collect()).collect();
-        let entries = places.into_iter().map(|place| (place, 1.0.into()));
+        let entries = elements.into_iter().map(|element| (element, 1.0.into()));
         let tensor = Operand {
             name: "T".to_owned(),
             format: "csf".to_owned(),

@@ -8,7 +8,7 @@ use tamis_testing::check::{Outcome, check};
 use tamis_testing::number::Number;
 
 /// Formats of a matrix that may repeat a coordinate after others.
-const AGAIN: [&str; 5] = [
+const REVISITING: [&str; 5] = [
     "coo(nonordered,nonunique)",
     "(i, j) -> (i: compressed(nonordered, nonunique), j: compressed(nonordered, nonunique))",
     "(i, j) -> (i: compressed(nonunique), j: compressed)",
@@ -32,9 +32,9 @@ const PRODUCTS: [(&str, [&str; 4]); 9] = [
 const SIZE: u64 = 5;
 
 /// Entries in another order.
-fn again() -> Vec<(Vec<u64>, Number)> {
-    let place = |n: u64| (7 * n + 2) % (SIZE * SIZE);
-    let at = |n: u64| (vec![place(n) / SIZE, place(n) % SIZE], (n as f64).into());
+fn unordered() -> Vec<(Vec<u64>, Number)> {
+    let element = |n: u64| (7 * n + 2) % (SIZE * SIZE);
+    let at = |n: u64| (vec![element(n) / SIZE, element(n) % SIZE], (n as f64).into());
     (1..14).map(at).collect()
 }
 
@@ -43,7 +43,7 @@ fn operand(name: &str, format: &str, order: usize) -> Operand {
     let vector = || (0..SIZE).filter(once).map(|n| (vec![n], (n as f64 + 1.0).into()));
     let matrix = || (0..SIZE * SIZE).filter(once).map(|n| (vec![n / SIZE, n % SIZE], 2.0.into()));
     let entries = match (name, order) {
-        ("E", _) => again(),
+        ("E", _) => unordered(),
         (_, 1) => vector().collect(),
         _ => matrix().collect(),
     };
@@ -51,9 +51,9 @@ fn operand(name: &str, format: &str, order: usize) -> Operand {
 }
 
 #[test]
-fn coordinates_that_come_again_are_added_to() {
+fn repeated_coordinates_are_added_to() {
     let mut right = 0;
-    for format in AGAIN {
+    for format in REVISITING {
         for (text, results) in PRODUCTS {
             for (result, (d, f)) in
                 results.into_iter().flat_map(|r| [(r, ("sparse", "csr")), (r, ("dense", "dense"))])

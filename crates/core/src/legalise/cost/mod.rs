@@ -39,7 +39,7 @@ pub(super) struct Operands<'l> {
     pub(super) without: &'l Without,
 }
 
-/// A task's value without some operands, by which of all of them these are, a bit each.
+/// A task's value without some of its operands. A bit of the key stands for an operand that is absent.
 pub(super) type Without = RefCell<BTreeMap<u64, Expr>>;
 
 /// Whether there is nothing to do where none of the operands that a loop walks has a coordinate.

@@ -30,6 +30,7 @@ impl Legaliser<'_> {
         if let Some(sum) = listed_sum(self, &task) {
             let body = listing_loops(self, &task, sum);
             let kernel = kernel_of(self, &task, body);
+            // Terms after each other are gathered in a coordinate buffer.
             let assembly = AssemblyOptions { workspace: false, ..kernel.assembly };
             return Kernel { assembly, ..kernel };
         }

@@ -78,8 +78,8 @@ pub(in crate::legalise) fn best_orders(cx: &Context<'_>, task: &Task, as_stored:
     cx.weighed.or_insert_with(asked, || weighed(cx, task, as_stored))
 }
 
-/// What the best orders of a task follow from: the task, and how much there is of the program and of values that are being
-/// gathered, which only grow while the task is split.
+/// What the best orders of a task follow from: the task, and the tensors and variables that there are. Nothing is changed of
+/// these once they are made; where some are taken back, all orders are forgotten.
 #[derive(PartialEq)]
 struct Asked {
     task: Task,

@@ -18,7 +18,6 @@ use crate::legalise::order::best_order;
 use crate::legalise::order::loops::loops_in_order;
 use crate::legalise::rewrite::merge_size::merges_little;
 use crate::legalise::rewrite::nary_sum::{adds_entries, reduces, terms};
-use crate::legalise::rewrite::row_workspaces::holds_sums;
 use crate::legalise::weights::{BRANCH, CONVERT, STAGE};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
@@ -44,9 +43,7 @@ pub(in crate::legalise) fn listed_sum(cx: &Context<'_>, task: &Task) -> Option<L
     let simple = |e: &Expr| {
         merges_little(cx, e, task.compute) && !reduces(e) && !duplicates(e) && spans(e, task)
     };
-    let fits = terms.iter().all(simple)
-        && adds_entries(cx, task, (&terms, op))
-        && (!is_placed(cx, task) || holds_sums(cx, task));
+    let fits = terms.iter().all(simple) && adds_entries(cx, task, (&terms, op));
     (fits && is_cheaper(cx, task, &terms)).then_some(ListedSum { op, terms })
 }
 

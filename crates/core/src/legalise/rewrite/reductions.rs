@@ -22,17 +22,20 @@ use tamis_ir::ids::IndexVar;
 
 /// A value with nested reductions as one, and with terms of fewer variables apart.
 pub(in crate::legalise) fn regrouped(cx: &Context<'_>, value: Expr, compute: DataType) -> Expr {
+    if cx.request.commands.given {
+        return value;
+    }
     let is_sparse = |e: &Expr| {
         let without = cx.facts(compute).expr_without(e, &|a| !cx.is_full(a));
-        matches!(without, Expr::Literal(c) if c.is_zero())
+        let few = cx.density(e, compute).is_none_or(|density| density < 0.5);
+        few && matches!(without, Expr::Literal(c) if c.is_zero())
     };
-    let negates = compute.integers().is_none() && compute != DataType::Bool;
-    let negates = negates.then_some(&is_sparse as &dyn Fn(&Expr) -> bool);
-    if cx.request.commands.given { value } else { regroup(value, negates) }
+    let has_negatives = compute.integers().is_none() && compute != DataType::Bool;
+    regroup(value, has_negatives.then_some(&is_sparse))
 }
 
-/// Tells what is zero at most elements; of numbers that are not negated there is none.
-type IsSparse<'f> = Option<&'f dyn Fn(&Expr) -> bool>;
+/// Tells values that are zero at most elements. There is none where differences have to stay, as those of integers.
+type Negation<'f> = Option<&'f dyn Fn(&Expr) -> bool>;
 
 impl Legaliser<'_> {
     /// The task as a copy of a temporary, if it is a reduction that lacks variables of the result.
@@ -64,17 +67,18 @@ pub(in crate::legalise) fn terms_apart(cx: &Context<'_>, task: Task) -> Task {
     Task { value, ..task }
 }
 
-fn regroup(e: Expr, is_sparse: IsSparse<'_>) -> Expr {
+fn regroup(e: Expr, negation: Negation<'_>) -> Expr {
     if let Expr::Binary(op @ (BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or), ..) = e
     {
-        return grouped(op, terms(&e, op), is_sparse);
+        return grouped(op, terms(&e, op), negation);
     }
     match joined(e) {
         Expr::Reduce { op, vars, body } => {
-            let body = regroup(*body, is_sparse);
-            apart(op, vars, added(op, body, is_sparse))
+            let body = regroup(*body, negation);
+            let body = opened(op, &vars, &body, negation).unwrap_or(body);
+            apart(op, vars, body)
         }
-        e => e.map_children(&mut |child| regroup(child, is_sparse)),
+        e => e.map_children(&mut |child| regroup(child, negation)),
     }
 }
 
@@ -101,13 +105,13 @@ fn joined(e: Expr) -> Expr {
 
 /// The terms of an operator that gives the same in any order, but for the sign of 0, those of the same variables
 /// together.
-fn grouped(op: BinaryOp, terms: Vec<&Expr>, is_sparse: IsSparse<'_>) -> Expr {
+fn grouped(op: BinaryOp, terms: Vec<&Expr>, negation: Negation<'_>) -> Expr {
     let join = |a, b| Expr::Binary(op, Box::new(a), Box::new(b));
     let mut groups: Vec<(Vec<IndexVar>, Vec<Expr>)> = vec![];
     for term in terms {
         let mut vars = term.free_vars();
         vars.sort();
-        let term = regroup(term.clone(), is_sparse);
+        let term = regroup(term.clone(), negation);
         match groups.iter_mut().find(|(others, _)| *others == vars) {
             Some((_, group)) => group.push(term),
             None => groups.push((vars, vec![term])),
@@ -150,44 +154,67 @@ fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     }
 }
 
-/// What is reduced, with differences as sums of negative terms where that lets terms have loops of their own.
+/// What is reduced, with differences as sums of negative terms, if these have loops of their own then.
 ///
-/// In a sum, differences of dense values stay if one of them has all variables: both sums may be large where the
-/// differences are small.
-fn added(op: ReduceOp, body: Expr, is_sparse: IsSparse<'_>) -> Expr {
-    let Some(is_sparse) = is_sparse else { return body };
-    let all = body.free_vars();
-    let parts = |a: &Expr, b: &Expr| match op {
-        ReduceOp::Min | ReduceOp::Max => true,
-        ReduceOp::Add => {
-            let lacks = |e: &Expr| e.free_vars().len() < all.len();
-            lacks(a) && lacks(b) || is_sparse(a) || is_sparse(b)
-        }
-        _ => false,
+/// In a sum, differences of dense values stay if one of them has all variables of the difference: both sums may be large
+/// where the differences are small. In minima and maxima parentheses stay.
+fn opened(op: ReduceOp, vars: &[IndexVar], body: &Expr, negation: Negation<'_>) -> Option<Expr> {
+    let is_sparse = negation?;
+    let splits = |a: &Expr, b: &Expr| {
+        let (a_vars, b_vars) = (a.free_vars(), b.free_vars());
+        let has_all = |own: &[IndexVar], other: &[IndexVar]| other.iter().all(|v| own.contains(v));
+        let lack = !has_all(&a_vars, &b_vars) && !has_all(&b_vars, &a_vars);
+        lack || is_sparse(a) || is_sparse(b)
     };
-    without_differences(body, &parts)
+    let (found, helps) = match op {
+        ReduceOp::Add => {
+            let found = without_differences(body.clone(), &splits);
+            let is_one = matches!(apart(op, vars.to_vec(), found.clone()), Expr::Reduce { .. });
+            (found, !is_one)
+        }
+        ReduceOp::Min | ReduceOp::Max => {
+            let found = negative_terms(body.clone());
+            let own: Vec<Vec<IndexVar>> =
+                terms(&found, BinaryOp::Add).into_iter().map(Expr::free_vars).collect();
+            let factors: Vec<&[IndexVar]> = own.iter().map(Vec::as_slice).collect();
+            let is_apart = factors.iter().any(|f| disjoint(f, vars));
+            (found, is_apart || independent(&factors, vars).len() > 1)
+        }
+        _ => return None,
+    };
+    (helps && found != *body).then_some(found)
 }
 
 /// A sum with differences of such sides as sums.
-fn without_differences(e: Expr, parts: &dyn Fn(&Expr, &Expr) -> bool) -> Expr {
-    let plus = |a, b| Expr::Binary(BinaryOp::Add, Box::new(a), Box::new(b));
+fn without_differences(e: Expr, splits: &dyn Fn(&Expr, &Expr) -> bool) -> Expr {
     match e {
         Expr::Binary(BinaryOp::Add, a, b) => {
-            plus(without_differences(*a, parts), without_differences(*b, parts))
+            plus(without_differences(*a, splits), without_differences(*b, splits))
         }
-        Expr::Binary(BinaryOp::Sub, a, b) if parts(&a, &b) => {
-            plus(without_differences(*a, parts), negated(without_differences(*b, parts)))
+        Expr::Binary(BinaryOp::Sub, a, b) if splits(&a, &b) => {
+            plus(without_differences(*a, splits), negated(without_differences(*b, splits)))
         }
         e => e,
     }
 }
 
+/// Sums and differences that are computed from the left, `a - b - c`, as sums.
+fn negative_terms(e: Expr) -> Expr {
+    match e {
+        Expr::Binary(BinaryOp::Add, a, b) => plus(negative_terms(*a), *b),
+        Expr::Binary(BinaryOp::Sub, a, b) => plus(negative_terms(*a), Expr::Unary(UnaryOp::Neg, b)),
+        e => e,
+    }
+}
+
+fn plus(a: Expr, b: Expr) -> Expr {
+    Expr::Binary(BinaryOp::Add, Box::new(a), Box::new(b))
+}
+
 /// The negative of a sum.
 fn negated(e: Expr) -> Expr {
     match e {
-        Expr::Binary(BinaryOp::Add, a, b) => {
-            Expr::Binary(BinaryOp::Add, Box::new(negated(*a)), Box::new(negated(*b)))
-        }
+        Expr::Binary(BinaryOp::Add, a, b) => plus(negated(*a), negated(*b)),
         Expr::Unary(UnaryOp::Neg, e) => *e,
         e => Expr::Unary(UnaryOp::Neg, Box::new(e)),
     }
@@ -274,7 +301,14 @@ mod tests {
 
     #[test]
     fn terms_of_the_same_loops_and_differences_of_dense_values_stay() {
-        for text in ["y(i) = sum(j, A(i,j) + B(j,i))", "s = sum(i, j, T(i,j,j) - b(j))"] {
+        for text in [
+            "y(i) = sum(j, A(i,j) + B(j,i))",
+            "y(i) = sum(j, A(i,j) - B(i,j))",
+            "s = sum(i, j, T(i,j,j) - b(j))",
+            "s = sum(i, j, k, T(i,j,j) - b(j) - T(i,j,k))",
+            "y(j) = min(i, a(i) - (b(j) - c(i)))",
+            "y(j) = min(i, A(i,j) - B(i,j))",
+        ] {
             check(text, text);
         }
     }
@@ -283,6 +317,6 @@ mod tests {
     fn differences_are_sums_where_terms_have_loops_of_their_own() {
         check("y(i) = sum(j, A(i,j) - b(j))", "y(i) = sum(j, A(i,j)) + sum(j, -b(j))");
         check("s = sum(i, j, a(i) - b(j))", "s = sum(i, j, a(i)) + sum(i, j, -b(j))");
-        check("y(j) = min(i, a(i) - (b(j) - c(i)))", "y(j) = min(i, a(i) + (-b(j) + c(i)))");
+        check("y(j) = min(i, a(i) - b(j) - c(i))", "y(j) = min(i, a(i) + -b(j) + -c(i))");
     }
 }

@@ -85,7 +85,13 @@ impl Legaliser<'_> {
         };
         let task = Task { value, ..task };
         if listed_sum(self, &task).is_some() {
-            return task;
+            // What comes one by one is combined in the type of the sum, and elements beside entries are written at the end.
+            let spreads = self.program.storage(task.result).format.spreads();
+            if holds_sums(self, &task) && !spreads {
+                return task;
+            }
+            let value = self.temporary("t", None, order, task.value, compute);
+            return self.split(Task { value, ..task });
         }
         let task = match gather(self, &task) {
             Some(_) => {

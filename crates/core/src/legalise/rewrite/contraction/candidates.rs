@@ -35,13 +35,6 @@ pub(super) struct Contraction {
     pub(super) is_inside: bool,
 }
 
-impl Contraction {
-    /// The less, the better.
-    pub(super) fn key(&self) -> (usize, f64, usize) {
-        (self.kept.len(), self.trips, self.listing)
-    }
-}
-
 /// A product over which is summed, and what it may have multiplied beforehand.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'p> {
@@ -60,7 +53,8 @@ impl Candidates<'_> {
         }
         let of = |&var: &IndexVar| self.over(var).or_else(|| self.sampled(var));
         let mut found: Vec<Contraction> = self.summed.iter().filter_map(of).collect();
-        found.sort_by(|a, b| a.key().partial_cmp(&b.key()).unwrap_or(Ordering::Equal));
+        let key = |c: &Contraction| (c.kept.len(), c.trips, c.listing);
+        found.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
         found
     }
 

@@ -106,16 +106,19 @@ impl Legaliser<'_> {
             let mut candidates = rules.best_first();
             let product = Product { semiring, factors: &factors, vars };
             product.weigh(self, &mut candidates, &task);
-            let contracted = candidates.iter().map_while(|contraction| {
+            let mut contracted = None;
+            for contraction in &candidates {
                 let [factors, _] = product.sides(contraction);
                 match self.summed(contraction, factors, &task, semiring) {
-                    Summed::Before(temporary) => Some(Some(product.with(contraction, temporary))),
-                    Summed::Not => Some(None),
-                    Summed::ByRows => None,
+                    Summed::Before(temporary) => contracted = Some((contraction, temporary)),
+                    Summed::Not => continue,
+                    // The next candidates are dearer than these loops.
+                    Summed::ByRows => {}
                 }
-            });
-            let Some(value) = contracted.flatten().next() else { return task };
-            task.value = value;
+                break;
+            }
+            let Some((contraction, temporary)) = contracted else { return task };
+            task.value = product.with(contraction, temporary);
         }
     }
 
@@ -238,7 +241,9 @@ impl Product<'_> {
         };
         let cost = temporary.map(|temporary| {
             let kernels = l.program.kernels[known..].iter();
-            let first: f64 = kernels.filter_map(|k| Some(k.choices.first()?.cost)).sum();
+            // What loops apart cost is estimated without the entries that are known.
+            let whole = |k: &Kernel| k.choices.iter().find(|c| !c.apart).map_or(0.0, |c| c.cost);
+            let first: f64 = kernels.map(whole).sum();
             let rest = Task { value: self.with(contraction, temporary), ..task.clone() };
             let orders = best_orders(l, &rest, false);
             first + orders.first().map_or(f64::INFINITY, |(cost, _)| *cost)
