@@ -12,7 +12,7 @@
 //! coordinates there are, and if no sparse factor that is left says that few elements of the
 //! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
 //! variables the one that leaves the temporary of the lowest order goes first, and of these the one whose loops, and those
-//! that it leaves, cost the least; of many factors the one with the fewest iterations of loops, then the one with the
+//! that it leaves, cost the least; of more than three factors the one with the fewest iterations of loops, then the one with the
 //! fewest sparse factors.
 //!
 //! A sampled product is summed beforehand, at the entries of what samples it, if both sides gather
@@ -73,8 +73,9 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// Of up to so many factors, contractions whose temporaries have the same order are weighed by what their loops cost.
-const MOST_WEIGHED: usize = 4;
+/// Of so many factors, contractions whose temporaries have the same order are weighed by what their loops cost. Of more,
+/// those that are left would be contracted again, which their cost does not know.
+const MOST_WEIGHED: usize = 3;
 
 /// The most elements of a temporary with a mask, which has a position for each of them, entries or not.
 const MOST_MASKED: f64 = (1 << 26) as f64;
@@ -150,9 +151,7 @@ impl Legaliser<'_> {
         };
         let begins =
             |a: &&Access| self.is_full(a) || self.level_vars(a).first().is_some_and(is_row);
-        let is_shared = row.is_some()
-            && body.accesses().iter().all(begins)
-            && order_apart(self, task).is_some();
+        let is_shared = row.is_some() && body.accesses().iter().all(begins);
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let is_known = is_whole || semiring.absorbs();
         // Empty reductions must be told by the levels of the temporary. Each mode is tried as the first.
@@ -176,7 +175,7 @@ impl Legaliser<'_> {
         });
         match temporary {
             Some(temporary) => Summed::Before(temporary),
-            None if is_shared => Summed::ByRows,
+            None if is_shared && order_apart(self, task).is_some() => Summed::ByRows,
             None => Summed::Not,
         }
     }
@@ -220,6 +219,13 @@ impl Product<'_> {
         };
         let few = self.factors.len() <= MOST_WEIGHED && self.factors.iter().all(is_known);
         if tied < 2 || !few || l.request.commands.given {
+            return;
+        }
+        let (before, [factors, _]) = (l.program.clone(), self.sides(&candidates[0]));
+        let first = l.summed(&candidates[0], factors, task, self.semiring);
+        l.restore(before);
+        // Loops by rows store less than any temporary.
+        if matches!(first, Summed::ByRows) {
             return;
         }
         let costs: Vec<f64> = candidates[..tied].iter().map(|c| self.cost(l, c, task)).collect();
