@@ -73,8 +73,8 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// Of so many factors, contractions whose temporaries have the same order are weighed by what their loops cost. Of more,
-/// those that are left would be contracted again, which their cost does not know.
+/// Contractions of up to so many factors are compared by what their loops cost. With more factors, a contraction leaves
+/// three or more, which are contracted too: the estimate does not count that.
 const MOST_WEIGHED: usize = 3;
 
 /// The most elements of a temporary with a mask, which has a position for each of them, entries or not.
@@ -208,8 +208,8 @@ impl Product<'_> {
         self.semiring.summed(left, after)
     }
 
-    /// Puts the contraction first whose loops, and those that it leaves, cost the least, of those whose temporaries have the
-    /// lowest order.
+    /// Puts the cheapest contraction first. Only those whose temporary has the lowest order are compared. The cost is that
+    /// of the temporary and of the product that is left.
     fn weigh(&self, l: &mut Legaliser<'_>, candidates: &mut [Contraction], task: &Task) {
         let order = |c: &Contraction| c.kept.len();
         let tied = candidates.iter().take_while(|c| order(c) == order(&candidates[0])).count();
