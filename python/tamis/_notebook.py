@@ -44,9 +44,7 @@ class _Magic:
             way_out = "write formats by name, such as C=csr, --explain or --profile"
             raise _refused("invalid-option", reason, way_out)
         formats = dict(word.split("=", 1) for word in words if word not in flags)
-        lines = (line if cell is None else cell).splitlines()
-        statements = [part.partition("#")[0].strip().rstrip(";") for part in lines]
-        kernel = compile("; ".join(filter(None, statements)), format=formats)
+        kernel = compile(line if cell is None else cell, format=formats)
         operands = {name: self._variable(name) for name in kernel.operands}
         if "--explain" in flags:
             self._show(explain(kernel, **operands))

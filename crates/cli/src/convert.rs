@@ -69,9 +69,9 @@ fn told(
 ) -> serde_json::Value {
     json!({
         "input": args.input.to_string_lossy(),
-        "input_format": header.format.to_string(),
+        "input_format": header.format.name(),
         "output": args.output.to_string_lossy(),
-        "output_format": FileFormat::of(&args.output).map(|format| format.to_string()),
+        "output_format": FileFormat::of(&args.output).map(FileFormat::name),
         "dims": list.dims(),
         "nnz": list.vals().len(),
         "written": count,

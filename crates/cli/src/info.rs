@@ -33,7 +33,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
             .collect();
         let mut object = json!({
             "file": args.file.to_string_lossy(),
-            "file_format": file.header.format.to_string(),
+            "file_format": file.header.format.name(),
             "dims": list.dims(),
             "nnz": list.vals().len(),
             "zeros": zeros(list.vals()),
@@ -75,9 +75,8 @@ fn plot(path: &Path, list: &Coordinates) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "svg") {
         return Err(invalid(&option, "pictures are SVG", "end the name in .svg"));
     }
-    let drawn = picture::svg(list).ok_or_else(|| {
-        invalid(&option, "only matrices with entries are drawn", "leave --plot out")
-    })?;
+    let drawn = picture::svg(list)
+        .ok_or_else(|| invalid(&option, "only matrices are drawn", "leave --plot out"))?;
     Ok(write(path, &drawn)?)
 }
 

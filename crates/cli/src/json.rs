@@ -108,8 +108,14 @@ pub fn failure(failure: &Failure) -> Value {
 pub fn diagnostic(d: &Diagnostic) -> Value {
     let d = &in_options(d);
     let place = d.place.as_ref().map(|place| match place {
-        Place::Text { source, span } => {
-            json!({"text": source, "start": span.start, "end": span.end})
+        Place::Text { source, span, .. } => {
+            let mut object = json!({"text": source, "start": span.start, "end": span.end});
+            if let Some((path, line, column)) = place.in_file() {
+                object["file"] = json!(path);
+                object["line"] = json!(line);
+                object["column"] = json!(column);
+            }
+            object
         }
         Place::File { path, line, column } => {
             json!({"file": path, "line": line, "column": column})

@@ -11,6 +11,7 @@
 //! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
 //! | `out_of_core` `part_by_part` | `run` part by part, on files that are larger than memory |
 //! | `parts` | files that ranks read in parts |
+//! | `statements` | the statements of a command, as written or of a file |
 //! | `streams` | what can be read only once: standard input, pipes and devices |
 //! | `inputs` `lists` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
@@ -49,6 +50,7 @@ mod progress;
 mod ranks;
 mod recommend;
 mod run;
+mod statements;
 mod streams;
 mod written;
 
@@ -56,6 +58,7 @@ use args::{Cli, Command};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
+use statements::Statements;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
@@ -145,13 +148,20 @@ fn refused(error: &clap::Error) -> ExitCode {
 /// Does what the command line asks for; what it prints goes to `out`.
 fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => {
-            ranks::run(&args, out).map_err(|told| told.with_files(&args.tensors.inputs))
+        Command::Run(mut args) => {
+            let statements = Statements::read(&mut args.expression)?;
+            ranks::run(&args, out)
+                .map_err(|told| statements.located(told.with_files(&args.tensors.inputs)))
         }
-        Command::Explain(args) => {
-            explain::explain(&args, out).map_err(|told| told.with_files(&args.tensors.inputs))
+        Command::Explain(mut args) => {
+            let statements = Statements::read(&mut args.expression)?;
+            explain::explain(&args, out)
+                .map_err(|told| statements.located(told.with_files(&args.tensors.inputs)))
         }
-        Command::Build(args) => build::build(&args, out),
+        Command::Build(mut args) => {
+            let statements = Statements::read(&mut args.expression)?;
+            build::build(&args, out).map_err(|told| statements.located(told))
+        }
         Command::Convert(args) => convert::convert(&args, out),
         Command::Info(args) => info::info(&args, out),
         Command::Formats(args) => formats::formats(&args, out),

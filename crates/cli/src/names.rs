@@ -2,39 +2,13 @@
 //!
 //! Whoever reads such an option refuses other names, and tells which one is likely meant.
 
-use crate::streams;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
 use tamis::explain::Stage;
 use tamis::format::NAMED;
 use tamis::{Backend, DataType, KernelKind, Language};
 use tamis_io::FileFormat;
-
-/// So many bytes a program in a file has at most.
-const LONGEST: u64 = 1 << 20;
-
-/// Statements as they are written, or those of a file that is named behind `@`.
-pub fn program(text: &str) -> Result<String, String> {
-    let Some(name) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
-    let told = |e: io::Error| format!("{name}: {e}");
-    let source: Box<dyn Read> = match name {
-        "-" => {
-            streams::take_for_program();
-            Box::new(io::stdin())
-        }
-        name => Box::new(File::open(name).map_err(told)?),
-    };
-    let mut program = String::new();
-    source.take(LONGEST + 1).read_to_string(&mut program).map_err(told)?;
-    match program.len() as u64 > LONGEST {
-        true => Err(format!("{name}: a program has at most {LONGEST} bytes")),
-        // Editors on Windows put a byte order mark before a text.
-        false => Ok(program.trim_start_matches('\u{feff}').to_owned()),
-    }
-}
 
 /// The names of an option's values.
 #[derive(Clone)]

@@ -394,6 +394,7 @@ impl Summary {
             "operand_seconds": self.operand_seconds,
             "compile_seconds": self.compile_seconds,
             "run_seconds": [self.run_seconds],
+            "median_run_seconds": self.run_seconds,
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
             "profile": null,
         });

@@ -31,8 +31,8 @@ impl Grid {
     /// A grid of no more cells than the matrix has elements, in its shape.
     fn of(list: &Coordinates, across: u64, down: u64) -> Option<Grid> {
         let (&[height, width], [rows, columns]) = (list.dims(), list.crds()) else { return None };
-        if rows.is_empty() {
-            return None;
+        if height == 0 || width == 0 {
+            return Some(Grid { rows: 0, columns: 0, cells: BTreeMap::new() });
         }
         let share = (across as f64 / width as f64).min(down as f64 / height as f64).min(1.0);
         let cells = |size: u64| ((size as f64 * share).round() as u64).clamp(1, size);
@@ -51,7 +51,8 @@ impl Grid {
 
 /// Draws the pattern of a matrix by dots.
 pub fn draw(list: &Coordinates, out: &mut dyn Write) -> io::Result<()> {
-    let Some(grid) = Grid::of(list, TERMINAL.0, TERMINAL.1) else { return Ok(()) };
+    let grid = Grid::of(list, TERMINAL.0, TERMINAL.1).filter(|grid| !grid.cells.is_empty());
+    let Some(grid) = grid else { return Ok(()) };
     writeln!(out)?;
     for top in (0..grid.rows).step_by(4) {
         let line = (0..grid.columns).step_by(2).map(|left| braille(&grid, top, left));
@@ -88,7 +89,7 @@ pub fn histogram(title: &str, buckets: &[(u64, u64, u64)], out: &mut dyn Write) 
 }
 
 /// The pattern of a matrix as SVG: a square for each cell, darker with more entries; nothing of
-/// other tensors and of matrices without entries.
+/// other tensors.
 pub fn svg(list: &Coordinates) -> Option<String> {
     let grid = Grid::of(list, FILE, FILE)?;
     let most = grid.cells.values().copied().max().unwrap_or(1) as f64;
@@ -146,5 +147,11 @@ mod tests {
         assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"));
         assert!(text.contains("viewBox=\"0 0 128 256\""), "{text}");
         assert_eq!(text.matches("fill-opacity").count(), 2);
+        for dims in [[3, 2], [0, 5]] {
+            let text = svg(&matrix(dims, [vec![], vec![]])).expect("a matrix");
+            assert!(text.ends_with("</svg>\n") && !text.contains("fill-opacity"), "{text}");
+        }
+        let vector = Coordinates::new(vec![3], vec![vec![1]], Values::F64(vec![1.0]));
+        assert_eq!(svg(&vector.expect("a valid list")), None);
     }
 }

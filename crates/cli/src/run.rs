@@ -301,6 +301,7 @@ impl Report {
             "operand_seconds": self.operand_seconds,
             "compile_seconds": self.compile_ms / 1e3,
             "run_seconds": seconds,
+            "median_run_seconds": self.median_seconds(),
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
             "profile": self.profile.as_ref().map(profile::json),
         });
@@ -331,13 +332,19 @@ impl Report {
         }
     }
 
-    /// What compilation took, and the runs, and on what they ran.
-    fn times(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// The median of what runs took.
+    fn median_seconds(&self) -> f64 {
         let mut sorted: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         sorted.sort_by(f64::total_cmp);
-        let median = sorted[sorted.len() / 2];
-        let runs =
-            if sorted.len() > 1 { format!(" (median of {})", sorted.len()) } else { String::new() };
+        sorted[sorted.len() / 2]
+    }
+
+    /// What compilation took, and the runs, and on what they ran.
+    fn times(&self, out: &mut dyn Write) -> io::Result<()> {
+        let runs = match self.runs.len() {
+            1 => String::new(),
+            count => format!(" (median of {count})"),
+        };
         let tiers = match self.backend {
             Backend::Auto => format!(" ({})", tiers(&self.runs)),
             _ => String::new(),
@@ -351,7 +358,7 @@ impl Report {
             out,
             "compiled in {}, ran in {}{runs} on {}{tiers}{sent}",
             duration(self.compile_ms / 1e3),
-            duration(median),
+            duration(self.median_seconds()),
             self.backend.name()
         )
     }

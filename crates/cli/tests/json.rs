@@ -223,7 +223,7 @@ fn other_commands_print_objects() {
     let output = support::scratch("bar.rb");
     let output = output.to_string_lossy();
     let object = printed(&["convert", "data/bar.mtx.gz", &output], 0, "convert");
-    assert_eq!(object["output_format"], "Rutherford-Boeing");
+    assert_eq!(object["output_format"], "rb");
     assert!(object["written"].is_u64() && object["nnz"].is_u64(), "{object}");
     printed(&["convert", "data/bar.mtx.gz", "-"], 2, "failure");
     let library = support::scratch("spmv");

@@ -268,11 +268,20 @@ fn dimensions_of_files_are_told_of_where_they_differ() {
 #[test]
 fn programs_come_from_files() {
     let path = scratch("program.txt");
-    std::fs::write(&path, "t(i) = 2 * x(i)\ny = t(i)\n").expect("a file");
+    let text = "# twice, # and summed; (\n\nt(i) = 2 * x(i)  # ü\ny = t(i)\n";
+    std::fs::write(&path, text).expect("a file");
     let named = format!("@{}", path.display());
     check(&["run", &named, "-g", "x=3:dense:1"], 0, "y: a scalar");
     check(&["explain", &named, "--emit", "cin"], 0, "t(i) = 2");
-    check(&["run", "@no-such-file"], 2, "no-such-file: ");
+    check(&["run", "@no-such-file"], 1, "error[file-not-readable]: no-such-file: cannot read");
+    std::fs::write(&path, "t(i) = 2 * x(i)\n# ü\ny = t(i) ? 2\n").expect("a file");
+    let at = format!("{}:3:10: ", path.display());
+    check(&["explain", &named], 2, &at);
+    check(&["explain", &named, "--json"], 2, "\"line\":3");
+    // Dimensions are known only when operands are read.
+    std::fs::write(&path, "y(i) =\n  x(i) + z(i)").expect("a file");
+    let sizes = ["-g", "x=3:dense", "-g", "z=4:dense"];
+    check(&[&["run", &named][..], &sizes].concat(), 2, &format!("{}:2:10: ", path.display()));
     assert!(
         piped(&["explain", "@-", "--emit", "cin"], b"t(i) = 2 * x(i)\n", 0).contains("t(i) = 2")
     );

@@ -14,11 +14,13 @@ pub(crate) fn written(diagnostic: &Diagnostic) -> Vec<u8> {
     out.text(message);
     match place {
         None => out.number(0),
-        Some(Place::Text { source, span }) => {
+        Some(Place::Text { source, span, file }) => {
             out.number(1);
             out.text(source);
             out.number(span.start as u64);
             out.number(span.end as u64);
+            out.number(u64::from(file.is_some()));
+            out.text(file.as_deref().unwrap_or_default());
         }
         Some(Place::File { path, line, column }) => {
             out.number(2);
@@ -72,9 +74,11 @@ impl Reader<'_> {
         let place = match self.number()? {
             0 => None,
             1 => {
-                let source = self.text()?;
+                let source = self.text()?.into();
                 let span = Range { start: self.size()?, end: self.size()? };
-                Some(Place::Text { source, span })
+                let is_in_file = self.number()? == 1;
+                let file = Some(self.text()?).filter(|_| is_in_file).map(Into::into);
+                Some(Place::Text { source, span, file })
             }
             _ => {
                 let path = self.text()?;

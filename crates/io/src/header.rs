@@ -43,6 +43,11 @@ impl FileFormat {
         FileFormat::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format)
     }
 
+    /// The name that says it, such as `mtx`.
+    pub fn name(self) -> &'static str {
+        FileFormat::NAMED.into_iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
+    }
+
     /// The format that the first bytes of a file tell, where they do.
     pub fn of_bytes(bytes: &[u8]) -> Option<FileFormat> {
         match bytes {

@@ -57,7 +57,7 @@ codes! {
     OrderMismatch "order-mismatch" Request "A tensor is used with two different numbers of modes.";
     DimensionMismatch "dimension-mismatch" Request "Two uses of an index variable have different dimensions.";
     DimensionUnknown "dimension-unknown" Request "Nothing fixes the dimension of an index variable.";
-    DimensionTooLarge "dimension-too-large" Request "A size or a product of sizes is beyond 2^63 - 1.";
+    DimensionTooLarge "dimension-too-large" Request "A dimension is beyond 2^62 - 1, or a product of sizes beyond 2^63 - 1.";
     ImplicitReduction "implicit-reduction" Request "A variable needs an explicit reduction.";
     BoundVariable "bound-variable" Request "A reduction names a variable that is bound already.";
     ResultVariable "result-variable" Request "A diagonal is written where it cannot be.";
@@ -95,9 +95,11 @@ pub enum Place {
     /// A stretch of a text that the user wrote.
     Text {
         /// The whole text.
-        source: String,
+        source: Box<str>,
         /// Bytes of the text.
         span: Range<usize>,
+        /// The file that the text was read from, if it was.
+        file: Option<Box<str>>,
     },
     /// A line and column of a file, both from 1.
     File {
@@ -108,6 +110,26 @@ pub enum Place {
         /// The column, where known.
         column: Option<u64>,
     },
+}
+
+impl Place {
+    /// The path, line and column where it is in a file.
+    pub fn in_file(&self) -> Option<(&str, Option<u64>, Option<u64>)> {
+        match self {
+            Place::File { path, line, column } => Some((path, *line, *column)),
+            Place::Text { source, span, file } => {
+                let before = &source[..boundary(source, span.start)];
+                let line = before.matches('\n').count() as u64 + 1;
+                let column = before.rsplit('\n').next().unwrap_or("").chars().count() as u64 + 1;
+                file.as_deref().map(|path| (path, Some(line), Some(column)))
+            }
+        }
+    }
+}
+
+/// The last boundary of characters up to a byte of a text.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0)
 }
 
 /// A refusal or a warning: code, location, reason and way out.
@@ -140,7 +162,25 @@ impl Diagnostic {
     /// Points at a stretch of a text, unless a location is known already.
     pub fn at(mut self, source: &str, span: Range<usize>) -> Diagnostic {
         if self.place.is_none() {
-            self.place = Some(Place::Text { source: source.to_owned(), span });
+            self.place = Some(Place::Text { source: source.into(), span, file: None });
+        }
+        self
+    }
+
+    /// Says which file a text was read from, if this points into the text.
+    ///
+    /// ```
+    /// use tamis_ir::diagnostic::{Code, Diagnostic};
+    /// let source = "y(i) = x(i)\nz(i) = x(i) ? 2";
+    /// let told = Diagnostic::new(Code::Syntax, "? has no meaning here").at(source, 24..25);
+    /// let told = told.read_from(source, "statements.txt").to_string();
+    /// assert!(told.starts_with("error[syntax]: statements.txt:2:13: ?"));
+    /// ```
+    pub fn read_from(mut self, text: &str, path: &str) -> Diagnostic {
+        if let Some(Place::Text { source, file, .. }) = &mut self.place
+            && **source == *text
+        {
+            *file = Some(path.into());
         }
         self
     }
@@ -201,7 +241,7 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.code.kind() == Kind::Warning { "warning" } else { "error" };
         write!(f, "{kind}[{}]: ", self.code.name())?;
-        if let Some(Place::File { path, line, column }) = &self.place {
+        if let Some((path, line, column)) = self.place.as_ref().and_then(Place::in_file) {
             write!(f, "{path}:")?;
             for number in [line, column].into_iter().flatten() {
                 write!(f, "{number}:")?;
@@ -209,7 +249,7 @@ impl fmt::Display for Diagnostic {
             f.write_str(" ")?;
         }
         f.write_str(&self.message)?;
-        if let Some(Place::Text { source, span }) = &self.place {
+        if let Some(Place::Text { source, span, .. }) = &self.place {
             carets(f, source, span)?;
         }
         if let Some(help) = &self.help {
@@ -260,11 +300,10 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// The line of `source` in which `span` starts, underlined.
 fn carets(f: &mut fmt::Formatter<'_>, source: &str, span: &Range<usize>) -> fmt::Result {
-    let floor = |at: usize| (0..=at.min(source.len())).rev().find(|&k| source.is_char_boundary(k));
-    let start = floor(span.start).unwrap_or(0);
+    let start = boundary(source, span.start);
     let line_start = source[..start].rfind('\n').map_or(0, |k| k + 1);
     let line_end = source[start..].find('\n').map_or(source.len(), |k| start + k);
-    let end = floor(span.end).unwrap_or(0).clamp(start, line_end);
+    let end = boundary(source, span.end).clamp(start, line_end);
     let pad = source[line_start..start].chars().count();
     let width = source[start..end].chars().count().max(1);
     // Of a long line, what is around the location.

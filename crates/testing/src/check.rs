@@ -57,7 +57,7 @@ pub(crate) fn invalid(d: &Diagnostic) -> bool {
 
 /// Whether the schedule is at fault, not the program.
 pub(crate) fn refused_schedule(case: &Case, d: &Diagnostic) -> bool {
-    let there = matches!(&d.place, Some(Place::Text { source, .. }) if *source == case.schedule);
+    let there = matches!(&d.place, Some(Place::Text { source, .. }) if **source == *case.schedule);
     !case.schedule.is_empty() && (there || d.code == Code::BoundBroken)
 }
 

@@ -62,8 +62,8 @@ fn refusal(case: &Case) -> Result<Option<Diagnostic>, String> {
 
 /// A diagnostic of a schedule has its location there, a reason and a way out.
 fn explained(case: &Case, diagnostic: &Diagnostic) -> Result<(), String> {
-    let there = matches!(&diagnostic.place, Some(Place::Text { source, span })
-        if *source == case.schedule && span.end <= source.len());
+    let there = matches!(&diagnostic.place, Some(Place::Text { source, span, .. })
+        if **source == *case.schedule && span.end <= source.len());
     let lacks = [
         ("a location in the schedule", !there),
         ("a reason", diagnostic.message.is_empty()),

@@ -523,7 +523,6 @@ mod tests {
             ("z(i) = float(x(i))", "formats say the types"),
             ("z(i) = (float) x(i)", "formats say the types"),
             ("z(i) = if x(i) then 1 else 0", "(x(i) > 0) * x(i)"),
-            ("z(i) = x(i) # the best", "there are no comments"),
             ("z(i) = 2f * x(i)", "write 2, or 2 * f"),
             ("z(i) = 2i", "write 2j for an imaginary number, or 2 * i"),
             ("z(i) = x(i)\u{b2}", "write square(x)"),

@@ -1,7 +1,7 @@
 //! Text to tokens of index notation.
 //!
 //! A newline separates statements like `;`, unless a parenthesis is open or the line goes on:
-//! it ends in an operator, or the next one starts with one.
+//! it ends in an operator, or the next one starts with one. What stands behind `#` in a line is a comment.
 
 use super::foreign;
 use std::ops::Range;
@@ -40,7 +40,7 @@ const SIGNS: [&str; 23] = [
 ];
 
 /// Signs of other languages that stand before or behind one operand, and what to write instead.
-const FOREIGN: [(char, &str); 12] = [
+const FOREIGN: [(char, &str); 11] = [
     ('!', "write not(x), or x != y"),
     ('~', "write not(x)"),
     ('\u{ac}', "write not(x)"),
@@ -50,7 +50,6 @@ const FOREIGN: [(char, &str); 12] = [
     ('\u{b3}', "write pow(x, 3)"),
     ('\u{2211}', "write sum(j, A(i,j))"),
     ('\u{220f}', "write prod(j, A(i,j))"),
-    ('#', "there are no comments in index notation"),
     ('\\', "a sum is written sum(j, A(i,j)); index notation solves no systems"),
     ('"', "there are no texts in index notation: names stand without quotes"),
 ];
@@ -99,6 +98,8 @@ impl Lexer<'_> {
                 self.newline.get_or_insert(self.at);
             }
             self.at += first.len_utf8();
+        } else if first == '#' {
+            self.at += rest.find('\n').unwrap_or(rest.len());
         } else if starts_name(first) {
             let length = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
             let kind = match &rest[..length] {
@@ -231,6 +232,13 @@ mod tests {
         check("a = b +\r\nc", &["a", "=", "b", "+", "c"]);
         check("a = b\n\n + c", &["a", "=", "b", "+", "c"]);
         check("a = f(b\n c)", &["a", "=", "f", "(", "b", "c", ")"]);
+    }
+
+    #[test]
+    fn comments_end_with_their_line() {
+        check("# all; (\na = b # one\n# two\nc = d#", &["a", "=", "b", ";", "c", "=", "d"]);
+        check("a = f(b, # a factor (\n c)", &["a", "=", "f", "(", "b", ",", "c", ")"]);
+        check("# none", &[]);
     }
 
     #[test]
