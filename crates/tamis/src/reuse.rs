@@ -23,11 +23,16 @@ impl Kernel {
     /// written in place, and so are those of a result with the entries of an operand, where the tensor has
     /// these entries already; other sparse results use the memory of the tensor as far as it reaches. What
     /// others have as well, such as clones of the tensor, is not written to: then, and where formats or
-    /// dimensions differ, the tensor is replaced. Results that are not named are computed and dropped.
+    /// dimensions or types of elements differ, the tensor is replaced. Results that are not named are computed and
+    /// dropped. With more than eight tensors in the program a call allocates a few hundred bytes.
+    ///
+    /// A statement such as `x(i) += a * p(i)` adds to the tensor itself, where the kernel was compiled with a value of
+    /// `x` and `operands` have none.
     ///
     /// # Errors
-    /// As for [`run`](Kernel::run), and where a name is not that of a result, or is given twice. After an
-    /// error the tensors are valid and hold anything.
+    /// As for [`run`](Kernel::run), and where a name is not that of a result, or is given twice, or where the result is
+    /// added to and the kernel was compiled without a value before. After an error the tensors are valid and hold
+    /// anything.
     ///
     /// ```
     /// use tamis::{Kernel, Options, Tensor};
@@ -40,10 +45,26 @@ impl Kernel {
     ///     std::mem::swap(&mut x, &mut y);
     /// }
     /// assert_eq!(x.values::<f64>()?, [1.0, 2.0]);
+    ///
+    /// let add = Kernel::compile("y(i) += x(i)", &[("x", &x), ("y", &y)], &Options::default())?;
+    /// add.run_into(&[("x", &x)], &mut [("y", &mut y)])?;
+    /// assert_eq!(y.values::<f64>()?, [5.0, 4.0]);
     /// # Ok(())
     /// # }
     /// ```
     pub fn run_into(
+        &self,
+        operands: &[(&str, &Tensor)],
+        results: &mut [(&str, &mut Tensor)],
+    ) -> Result<(), Diagnostic> {
+        let before = self.values_before(operands, results)?;
+        match before.is_empty() {
+            true => self.run_to(operands, results),
+            false => self.run_to(&with_values(operands, &before), results),
+        }
+    }
+
+    fn run_to(
         &self,
         operands: &[(&str, &Tensor)],
         results: &mut [(&str, &mut Tensor)],
@@ -101,6 +122,18 @@ impl Kernel {
         operands: &[(&str, &Tensor)],
         results: &mut [(&str, &mut Tensor)],
     ) -> Result<(), Diagnostic> {
+        let before = self.values_before(operands, results)?;
+        match before.is_empty() {
+            true => self.compute_to(operands, results),
+            false => self.compute_to(&with_values(operands, &before), results),
+        }
+    }
+
+    fn compute_to(
+        &self,
+        operands: &[(&str, &Tensor)],
+        results: &mut [(&str, &mut Tensor)],
+    ) -> Result<(), Diagnostic> {
         let ids = self.result_ids(results)?;
         let form = self.form(KernelKind::Compute)?;
         if form.steps().is_some() || results.iter().any(|(name, _)| self.is_scattered(name)) {
@@ -127,6 +160,39 @@ impl Kernel {
             }
         }
         done.map(drop)
+    }
+
+    /// The tensors of results that the program reads before it writes them, where no operand gives their values.
+    fn values_before<'n>(
+        &self,
+        operands: &[(&str, &Tensor)],
+        results: &[(&'n str, &mut Tensor)],
+    ) -> Result<Named<'n>, Diagnostic> {
+        let mut values = Named::new();
+        let program = self.program();
+        for (name, tensor) in results {
+            let mut statements = program.statements.iter();
+            let first = statements.find(|s| program.tensors[s.result.tensor].name == *name);
+            let Some(first) = first.filter(|s| s.accumulate.is_some() || s.result.is_sliced())
+            else {
+                continue;
+            };
+            let is_input = |role: Role| role == Role::Input(first.result.tensor);
+            let is_read = self.compiled().program.tensors.iter().any(|t| is_input(t.role));
+            if is_read && operands.iter().all(|(other, _)| other != name) {
+                values.push((*name, (**tensor).clone()));
+            } else if !is_read && first.accumulate.is_some() {
+                let message = format!(
+                    "{name} is added to, and the kernel was compiled without a value before"
+                );
+                let help =
+                    format!("compile it with one, by Program::operand(\"{name}\", ..), or write =");
+                return Err(Diagnostic::new(Code::MissingInput, message)
+                    .at(&program.source, first.result.span.clone())
+                    .help(help));
+            }
+        }
+        Ok(values)
     }
 
     /// The last compiled tensor of each result.
@@ -157,6 +223,17 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Tensors by name.
+type Named<'n> = SmallVec<[(&'n str, Tensor); 1]>;
+
+/// Operands and the values of results before.
+fn with_values<'a>(
+    operands: &[(&'a str, &'a Tensor)],
+    before: &'a Named<'_>,
+) -> SmallVec<[(&'a str, &'a Tensor); 8]> {
+    operands.iter().copied().chain(before.iter().map(|(name, value)| (*name, value))).collect()
 }
 
 /// Gives results to those who asked for them.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{matrix, options, vector};
-use tamis::{Backend, Code, Kernel, Options, Tensor, TensorView};
+use tamis::{Backend, Code, Kernel, Options, Program, Tensor, TensorView};
 
 /// Tensors of any contents, formats and dimensions, alone or shared, are replaced by the result.
 #[test]
@@ -123,4 +123,41 @@ fn borrowed_arrays_are_operands() {
     drop((pos, crd));
     assert_eq!(kept.0.values::<f64>(), Ok(&[1.0, 2.0, 3.0][..]));
     assert_eq!(kept.1.entries::<f64>().expect("floats").last(), Some((vec![1, 1], 6.0)));
+}
+
+/// What is added to is the tensor that is given, not nothing.
+#[test]
+fn results_that_are_added_to_keep_their_values() {
+    let axpy = "x(i) += a * p(i)";
+    let (a, p) = (Tensor::scalar(2.0), Tensor::dense(&[3], vec![1.0, 2.0, 3.0]).unwrap());
+    let start = || Tensor::dense(&[3], vec![10.0; 3]).unwrap();
+    let operands = [("a", &a), ("p", &p)];
+    let program = || Program::parse(axpy).unwrap().operand("p", &p).unwrap();
+    let kernel = program().operand("x", &start()).unwrap().compile().unwrap();
+    let mut x = start();
+    for step in 1..4 {
+        kernel.run_into(&operands, &mut [("x", &mut x)]).unwrap();
+        let wanted = [1.0, 2.0, 3.0].map(|p| 10.0 + 2.0 * p * f64::from(step));
+        assert_eq!(x.values::<f64>().unwrap(), wanted);
+    }
+    // A value that is given counts.
+    let (zero, mut y) = (Tensor::zeros::<f64>(&[3]).unwrap(), start());
+    kernel.run_into(&[operands[0], operands[1], ("x", &zero)], &mut [("x", &mut y)]).unwrap();
+    assert_eq!(y.values::<f64>().unwrap(), [2.0, 4.0, 6.0]);
+
+    let told = program().compile().unwrap().run_into(&operands, &mut [("x", &mut x)]).unwrap_err();
+    assert_eq!(told.code, Code::MissingInput, "{told}");
+    assert_eq!(x.values::<f64>().unwrap(), [16.0, 22.0, 28.0]);
+
+    // Sparse results, slices, and statements that begin with a plain one.
+    let csr = |vals| Tensor::csr([2, 2], vec![0, 1, 2], vec![1, 0], vals).unwrap();
+    let (b, mut c) = (csr(vec![1.0, 2.0]), csr(vec![5.0, 7.0]));
+    let sum = Program::parse("C(i,j) += B(i,j)").unwrap().operand("B", &b).unwrap();
+    let sum = sum.operand("C", &c).unwrap().compile().unwrap();
+    sum.run_into(&[("B", &b)], &mut [("C", &mut c)]).unwrap();
+    sum.compute_into(&[("B", &b)], &mut [("C", &mut c)]).unwrap();
+    assert_eq!(c, csr(vec![7.0, 11.0]));
+    let twice = Program::parse("x(i) = p(i); x(i) += p(i)").unwrap().compile().unwrap();
+    twice.run_into(&[("p", &p)], &mut [("x", &mut x)]).unwrap();
+    assert_eq!(x.values::<f64>().unwrap(), [2.0, 4.0, 6.0]);
 }
