@@ -191,6 +191,16 @@ impl Format {
         })
     }
 
+    /// Whether the levels store the modes as they are, in order and each coordinate once, whether they list them or have a
+    /// position for each, as bitmaps do.
+    pub fn is_ascending(&self) -> bool {
+        self.levels.iter().all(|l| {
+            let p = l.kind.properties();
+            let is_found = p.compact || l.kind.locates();
+            l.stores_mode() && p.ordered && p.unique && is_found && !p.branchless && !p.interleaved
+        })
+    }
+
     /// Whether the levels are dense or compressed ones that store the modes as they are: those
     /// whose arrays are built and searched without generated code.
     pub fn is_basic(&self) -> bool {
@@ -329,6 +339,31 @@ impl FormatSpec {
         };
         let (pos, crd) = (self.pos.unwrap_or(usual.pos), self.crd.unwrap_or(usual.crd));
         Ok(Storage { fill, pos, crd, ..usual })
+    }
+
+    /// The storage of a tensor of such elements, as [`resolve`](Self::resolve) gives it: where no data type was written,
+    /// integers become floats if their fill value has a fraction or is infinite. An error names the tensor.
+    pub fn storage_of(&self, tensor: &str, datatype: DataType) -> Result<Storage, Diagnostic> {
+        let named = |d: Diagnostic| Diagnostic { message: format!("{tensor}: {}", d.message), ..d };
+        self.resolve(self.with_fill(datatype)).map_err(named)
+    }
+
+    /// The data type of elements and the fill value together.
+    pub fn with_fill(&self, datatype: DataType) -> DataType {
+        match self.fill {
+            Some(fill) if datatype.integers().is_some() => wide_enough(datatype, fill),
+            _ => datatype,
+        }
+    }
+}
+
+/// A type of integers, or that of floats that a value needs.
+fn wide_enough(integers: DataType, value: Scalar) -> DataType {
+    let is_fraction = |part: Scalar| part.integer().is_none();
+    match value.parts() {
+        [_, imaginary] if !imaginary.is_zero() => DataType::C128,
+        [real, _] if is_fraction(real) && fill_value(value, integers).is_err() => DataType::F64,
+        _ => integers,
     }
 }
 

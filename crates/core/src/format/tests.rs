@@ -176,6 +176,13 @@ fn a_spec_resolves_to_a_storage() {
     for text in ["csr{fill: 0.5}", "csr{fill: inf}", "csr{fill: 3000000000}", "csr{fill: nan}"] {
         assert_eq!(resolve(text).unwrap_err().code.name(), "type-mismatch", "{text}");
     }
+    let of = |text: &str| parse(text, None).unwrap().storage_of("A", DataType::I32);
+    for text in ["csr{fill: 0.5}", "csr{fill: inf}", "csr{fill: -inf}", "csr{fill: nan}"] {
+        assert_eq!(of(text).unwrap().datatype, DataType::F64, "{text}");
+    }
+    assert_eq!(of("csr{fill: 2.0}").unwrap().datatype, DataType::I32);
+    let told = of("csr{fill: 3000000000}").unwrap_err().message;
+    assert_eq!(told, "A: the fill value 3000000000 is not a value of i32");
 }
 
 #[test]

@@ -69,7 +69,9 @@ impl Product {
     /// Whether any loops may merge and search what all operands store.
     pub(super) fn is_plain(&self, cx: &Context<'_>) -> bool {
         self.factors.iter().all(|factor| match factor {
-            Factor::Operand(a) => cx.program.storage(a.tensor).format.is_plain() || cx.is_full(a),
+            Factor::Operand(a) => {
+                cx.program.storage(a.tensor).format.is_ascending() || cx.is_full(a)
+            }
             Factor::Part(..) => true,
         })
     }
