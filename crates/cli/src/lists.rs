@@ -213,8 +213,9 @@ impl About<'_> {
                 tamis::format::parse(usual, Some(order))?
             }
         };
-        let own = FormatSpec { fill: self.fill.or(spec.fill), ..spec.clone() };
-        let mut storage = own.resolve(dtype.unwrap_or(self.datatype))?;
+        let (fill, datatype) = (self.fill.or(spec.fill), spec.datatype.or(dtype));
+        let own = FormatSpec { fill, datatype, ..spec.clone() };
+        let mut storage = own.resolve(own.with_fill(self.datatype))?;
         let asked = spec.resolve(storage.datatype)?.fill;
         if spec.fill.is_some() && !asked.same_value(storage.fill) {
             let reason =

@@ -24,7 +24,8 @@ pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<(Te
     let usual = tamis::usual_format(list.dims(), list.vals().len() as u64);
     let mut spec = spec(py, format.unwrap_or(usual), list.dims().len())?;
     spec.fill = spec.fill.or(file.header.fill);
-    let mut storage = spec.resolve(list.vals().datatype()).map_err(|d| raised(py, &d))?;
+    let mut storage =
+        spec.resolve(spec.with_fill(list.vals().datatype())).map_err(|d| raised(py, &d))?;
     let largest = list.dims().iter().copied().max().unwrap_or(0).max(list.vals().len() as u64);
     storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
     storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));

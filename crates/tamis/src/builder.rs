@@ -5,6 +5,7 @@
 //! ```
 
 use crate::backend::Backend;
+use crate::explain::Explanation;
 use crate::kernel::{Kernel, Options, Parts};
 use crate::operand::{Given, operand, variable};
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,6 +168,35 @@ impl Program {
         self
     }
 
+    /// What becomes of the program, stage by stage, and its kernels as a library: nothing is compiled to machine code.
+    ///
+    /// ```
+    /// use tamis::explain::Stage;
+    /// use tamis::{Language, Program};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let program = Program::parse("y(i) = A(i,j) * x(j)")?.format("A", "csr")?;
+    /// let explanation = program.explanation()?;
+    /// assert!(explanation.stage(Stage::Plan)?.contains("walk A(i,j) level 2 (compressed)"));
+    /// assert_eq!(explanation.library("spmv", Language::C)?[0].name, "spmv.h");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When a format does not fit the program.
+    pub fn explanation(&self) -> Result<Explanation<'_>, Diagnostic> {
+        let name = |id: TensorId| self.program.tensors[id].name.clone();
+        let (mut formats, mut entries) = (BTreeMap::new(), BTreeMap::new());
+        let mut options = self.options.clone();
+        for (&id, given) in &self.operands {
+            formats.insert(name(id), given.storage.to_spec());
+            entries.extend(given.entries.map(|count| (name(id), count)));
+            options.shapes.extend(given.dims.clone().map(|dims| (name(id), dims)));
+        }
+        formats.extend(self.formats.iter().map(|(&id, spec)| (name(id), spec.clone())));
+        Ok(Explanation::of(&self.program, &formats, &options)?.of_entries(&entries))
+    }
+
     /// Compiles the kernels.
     ///
     /// # Errors
@@ -178,7 +208,7 @@ impl Program {
             let name = &program.tensors[id].name;
             if read.contains(&id) {
                 let datatype = options.datatype.unwrap_or(DataType::F64);
-                let storage = spec.resolve(datatype)?;
+                let storage = spec.storage_of(name, datatype)?;
                 let is_other = |given: &format::Storage| {
                     !storage.takes(given) || spec.fill.is_some() && storage.fill != given.fill
                 };

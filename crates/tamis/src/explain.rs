@@ -138,7 +138,7 @@ impl<'p> Explanation<'p> {
                     let dense = || format::parse("dense", Some(decl.order));
                     let spec = formats.get(&decl.name).cloned().map_or_else(dense, Ok)?;
                     let datatype = options.datatype.unwrap_or(DataType::F64);
-                    inputs.insert(access.tensor, spec.resolve(datatype)?);
+                    inputs.insert(access.tensor, spec.storage_of(&decl.name, datatype)?);
                 }
             }
             written.push(statement.result.tensor);
@@ -186,7 +186,7 @@ impl<'p> Explanation<'p> {
         for (name, spec) in values {
             let id = operand(self.request.program, name)?;
             let datatype = self.request.datatype.unwrap_or(DataType::F64);
-            self.request.inputs.insert(id, spec.resolve(datatype)?);
+            self.request.inputs.insert(id, spec.storage_of(name, datatype)?);
         }
         Ok(self)
     }

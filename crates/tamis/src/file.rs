@@ -38,7 +38,8 @@ pub fn read<'f>(
     let largest = dims.iter().copied().max().unwrap_or(0).max(entries);
     spec.pos = spec.pos.or(Some(IndexWidth::for_max(largest)));
     spec.crd = spec.crd.or(Some(IndexWidth::for_max(largest)));
-    pack(&list, &spec.resolve(list.vals().datatype())?, Duplicates::Sum)
+    let datatype = spec.with_fill(list.vals().datatype());
+    pack(&list, &spec.resolve(datatype)?, Duplicates::Sum)
 }
 
 /// Writes the entries of a tensor to a file, of a format that its name tells. What was there stays until the file is

@@ -243,7 +243,7 @@ impl Legaliser<'_> {
             }));
         };
         check_writable(&source.tensors[result.tensor].name, &spec.format)?;
-        let mut storage = spec.resolve(datatype)?;
+        let mut storage = spec.storage_of(&source.tensors[result.tensor].name, datatype)?;
         storage.pos = spec.pos.unwrap_or(self.request.width);
         storage.crd = spec.crd.unwrap_or(self.request.width);
         if spec.fill.is_none() {
