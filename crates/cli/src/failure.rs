@@ -1,10 +1,12 @@
 //! What goes wrong, and the exit status that tells.
 
+use crate::recommend::size;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tamis::{Code, Diagnostic, Kind, Setting};
+use std::sync::{Mutex, PoisonError};
+use tamis::{Code, Diagnostic, Kind, Setting, budget};
 use tamis_io::{FileError, FileErrorCode, FileFormat};
 
 /// A diagnostic of the compiler, or one of a file.
@@ -77,9 +79,18 @@ impl Failure {
     }
 }
 
+/// What was told by notes so far, for `--json`.
+static NOTED: Mutex<Vec<String>> = Mutex::new(vec![]);
+
 /// Tells what the user may want to know and did not ask for.
 pub fn note(what: &str) {
+    NOTED.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
     tell(&format_args!("note: {what}"));
+}
+
+/// The notes so far.
+pub fn noted() -> Vec<String> {
+    NOTED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Prints on standard error; where nobody can read that, the exit status has to do.
@@ -132,10 +143,26 @@ impl From<Diagnostic> for Failure {
 
 impl From<FileError> for Failure {
     fn from(e: FileError) -> Self {
-        let is_nameless = e.code == FileErrorCode::UnknownFormat && tamis_io::is_standard(&e.path);
-        let help = if is_nameless { "add --format mtx, rb, tns, npz, bsp or npy" } else { &e.help };
-        Failure::File(FileError { help: help.to_owned(), ..e })
+        let help = match e.code {
+            FileErrorCode::UnknownFormat if tamis_io::is_standard(&e.path) => {
+                "add --format mtx, rb, tns, npz, bsp or npy".to_owned()
+            }
+            FileErrorCode::TooLarge => with_more_memory(&e.path),
+            _ => e.help,
+        };
+        Failure::File(FileError { help, ..e })
     }
+}
+
+/// The way out where a file is too large.
+fn with_more_memory(path: &Path) -> String {
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let unpack =
+        if is_packed { "unpack it, since plain files may be read in parts, or " } else { "" };
+    format!(
+        "memory is limited to {}: {unpack}read a smaller file, or use more",
+        size(budget::limit() as u64)
+    )
 }
 
 /// A diagnostic whose settings are options of the command.

@@ -27,7 +27,7 @@ pub enum FileErrorCode {
     Range,
     /// The file ends before everything that its header announces.
     Truncated,
-    /// What the file describes does not fit into memory.
+    /// What the file describes does not fit in memory.
     TooLarge,
     /// The file is well formed but of a kind that is not read or written.
     Unsupported,
@@ -197,7 +197,7 @@ impl Flaw {
         Box::new(Flaw { code, at, message: message.into(), help: help.into() })
     }
 
-    /// The flaw that the file does not fit into memory.
+    /// The flaw that the file does not fit in memory.
     pub fn too_large(message: impl Into<String>) -> Box<Flaw> {
         let help = "read a smaller file, or use more memory";
         Flaw::at(Place::File, FileErrorCode::TooLarge, message, help)

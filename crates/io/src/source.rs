@@ -191,7 +191,7 @@ fn damaged(error: &io::Error) -> Box<Flaw> {
 /// The flaw that a file cannot be read.
 pub(crate) fn not_readable(error: &io::Error) -> Box<Flaw> {
     let help = match error.kind() {
-        io::ErrorKind::OutOfMemory => return Flaw::too_large("the file does not fit into memory"),
+        io::ErrorKind::OutOfMemory => return Flaw::too_large("the file does not fit in memory"),
         io::ErrorKind::NotFound => "check the name and the folder",
         io::ErrorKind::PermissionDenied => "allow yourself to read it",
         io::ErrorKind::IsADirectory => "name a file in the folder",

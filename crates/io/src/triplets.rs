@@ -333,13 +333,13 @@ pub(crate) fn integers<S>(
     }
 }
 
-/// The flaw that so many entries do not fit into memory.
+/// The flaw that so many entries do not fit in memory.
 fn too_many(entries: usize) -> Box<Flaw> {
-    Flaw::too_large(format!("{entries} entries do not fit into memory"))
+    Flaw::too_large(format!("{entries} entries do not fit in memory"))
 }
 
-/// The flaw that so many entries as a header claims do not fit into memory.
+/// The flaw that so many entries as a header claims do not fit in memory.
 pub(crate) fn too_large(entries: u128, at: usize) -> Box<Flaw> {
-    let message = format!("{entries} entries do not fit into memory");
+    let message = format!("{entries} entries do not fit in memory");
     Flaw::new(FileErrorCode::TooLarge, at, message, "read a smaller file, or use more memory")
 }

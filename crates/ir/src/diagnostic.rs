@@ -62,9 +62,9 @@ codes! {
     BoundVariable "bound-variable" Request "A reduction names a variable that is bound already.";
     ResultVariable "result-variable" Request "A diagonal is written where it cannot be.";
     ResultRedefined "result-redefined" Request "A name is written twice or used before it is written.";
-    UnknownFormat "unknown-format" Request "No format or level format has this name.";
+    UnknownFormat "unknown-format" Request "No format or level format has this name, or the name of a file tells no file format.";
     FormatOrder "format-order" Request "A format does not fit the order of its tensor.";
-    FormatProperty "format-property" Request "A format's properties contradict each other.";
+    FormatProperty "format-property" Request "A format's properties contradict each other, or an operand is stored otherwise than the kernel was compiled for.";
     TooLarge "too-large" Request "The request is beyond what one compilation takes.";
     MissingInput "missing-input" Request "An operand has no value.";
     UnusedInput "unused-input" Request "An input is given for a tensor that takes none.";

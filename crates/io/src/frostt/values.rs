@@ -46,7 +46,7 @@ impl Numbers {
             Numbers::Whole(vals) => vals.try_reserve_exact(more),
             Numbers::Complex(vals) => vals.try_reserve_exact(more),
         };
-        reserved.map_err(|_| Flaw::too_large("the values do not fit into memory"))
+        reserved.map_err(|_| Flaw::too_large("the values do not fit in memory"))
     }
 
     /// Bytes of a number.

@@ -132,7 +132,7 @@ impl Shape {
             (column * self.rows + row) as usize
         };
         let too_large = || {
-            let message = format!("an array of {size} values does not fit into memory");
+            let message = format!("an array of {size} values does not fit in memory");
             let help = "write only the stored entries";
             FileError::whole(FileErrorCode::TooLarge, path, message, help)
         };

@@ -47,7 +47,7 @@ pub fn write_rutherford_boeing(
         return Err(FileError::whole(FileErrorCode::TooLarge, path, message, help));
     }
     let too_large = |_| {
-        let message = "the entries do not fit into memory once more, to sort them by columns";
+        let message = "the entries do not fit in memory once more, to sort them by columns";
         let help = "write a .mtx file, which takes entries in any order";
         FileError::whole(FileErrorCode::TooLarge, path, message, help)
     };

@@ -224,7 +224,7 @@ fn truncated() {
 fn too_large() {
     let text = b"%%MatrixMarket matrix array real general\n4000000000 4000000000\n1\n";
     let error = read_matrix_market(text, "a.mtx".as_ref()).unwrap_err();
-    let expect = "error[file-too-large]: a.mtx:3:1: 16000000000000000000 entries do not fit into memory\n  \
+    let expect = "error[file-too-large]: a.mtx:3:1: 16000000000000000000 entries do not fit in memory\n  \
                   help: read a smaller file, or use more memory";
     assert_eq!(error.to_string(), expect);
     let folder = Folder::new();
@@ -232,7 +232,7 @@ fn too_large() {
     let large = tensor(&[1 << 40, 1 << 40]);
     let error = write(&folder.file("a.mtx"), &large, &options).unwrap_err();
     let expect = "error[file-too-large]: a.mtx: an array of 1208925819614629174706176 values does \
-                  not fit into memory\n  help: write only the stored entries";
+                  not fit in memory\n  help: write only the stored entries";
     assert_eq!(shown(&folder, error), expect);
     let error = write(&folder.file("a.rb"), &large, &WriteOptions::default()).unwrap_err();
     let expect = "error[file-too-large]: a.rb: 1099511627776 columns make a Rutherford-Boeing file \
