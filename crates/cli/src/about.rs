@@ -45,7 +45,8 @@ fn processor(lines: &str) -> &str {
 
 /// Prints the manual page of the command, or of one of its commands.
 pub fn man(command: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut whole = Cli::command();
+    // Of the help command there are no pages.
+    let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
     let page = match command {
         None => whole,
@@ -60,7 +61,31 @@ pub fn man(command: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
         }
     };
     let source = concat!("tamis ", env!("CARGO_PKG_VERSION"));
-    Ok(clap_mangen::Man::new(page).source(source).render(&mut &mut *out)?)
+    let notes = page.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let (has_commands, has_version) = (page.has_subcommands(), page.get_version().is_some());
+    let man = clap_mangen::Man::new(page).source(source);
+    let out = &mut &mut *out;
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    man.render_synopsis_section(out)?;
+    man.render_description_section(out)?;
+    man.render_options_section(out)?;
+    if has_commands {
+        man.render_subcommands_section(out)?;
+    }
+    writeln!(out, ".SH EXAMPLES AND NOTES\n.nf\n{}\n.fi", roff(&notes))?;
+    if has_version {
+        man.render_version_section(out)?;
+    }
+    Ok(())
+}
+
+/// Lines as they are in the language of manual pages.
+fn roff(text: &str) -> String {
+    let lines = text.replace('\\', "\\e").replace('-', "\\-");
+    let is_request = |line: &str| line.starts_with(['.', '\'']);
+    let kept = |line: &str| if is_request(line) { format!("\\&{line}") } else { line.to_owned() };
+    lines.lines().map(kept).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     inputs::placements(&program, &texts)?;
     let mut stages = vec![];
     for name in &args.emit {
-        stages.push(Stage::parse(name).ok_or_else(|| {
+        stages.push(Stage::parse(name.trim()).ok_or_else(|| {
             let known: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();
             invalid(
                 &format!("--emit {name}"),

@@ -9,7 +9,7 @@
 //! Results have the bits of the whole, for the reason that is told there.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, in_options, tell};
+use crate::failure::{Failure, in_options, noted, tell};
 use crate::lists::{Disk, Kept, Readers};
 use crate::part_by_part::{From, Parts, WhyNot, not_in_parts};
 use crate::ranks::Operand;
@@ -396,6 +396,7 @@ impl Summary {
             "run_seconds": [self.run_seconds],
             "median_run_seconds": self.run_seconds,
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
+            "notes": noted(),
             "profile": null,
         });
         Ok(json::print(out, object)?)

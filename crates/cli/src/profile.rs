@@ -7,7 +7,7 @@
 //! ```
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, invalid, note};
+use crate::failure::{Failure, invalid, note, noted};
 use crate::json;
 use crate::ranks::{Operands, Outcomes, Ranks, named, whole};
 use crate::recommend::{duration, size};
@@ -227,6 +227,7 @@ impl DryRun<'_> {
             "compile_seconds": compiling,
             "stages": of_stages,
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
+            "notes": noted(),
         });
         json::print(out, object)
     }

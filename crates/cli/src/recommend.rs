@@ -97,7 +97,7 @@ impl Measures {
             [] | [_] => Ok(()),
             [rows, _] => picture::histogram("entries per row", &rows.histogram, out),
             modes => modes.iter().enumerate().try_for_each(|(mode, counted)| {
-                let title = format!("entries per coordinate of mode {mode}");
+                let title = format!("entries per coordinate of mode {}", mode + 1);
                 picture::histogram(&title, &counted.histogram, out)
             }),
         }

@@ -1,7 +1,7 @@
 //! `tamis run`: computes an expression and writes or summarises the results.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, assignment, in_options, invalid, suggested, tell};
+use crate::failure::{Failure, assignment, in_options, invalid, noted, suggested, tell};
 use crate::lists::Readers;
 use crate::out_of_core::Plan;
 use crate::part_by_part::not_in_parts;
@@ -303,6 +303,7 @@ impl Report {
             "run_seconds": seconds,
             "median_run_seconds": self.median_seconds(),
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
+            "notes": noted(),
             "profile": self.profile.as_ref().map(profile::json),
         });
         json::print(out, object)

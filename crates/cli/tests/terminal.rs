@@ -21,7 +21,7 @@ fn matrices_are_drawn() {
     std::fs::write(&tensor, "1 1 1 1\n1 2 4 1\n3 2 4 1\n").expect("written");
     let printed =
         String::from_utf8(tamis(&["info", &tensor.to_string_lossy()]).stdout).expect("text");
-    for mode in 0..3 {
+    for mode in 1..=3 {
         assert!(
             printed.contains(&format!("\nentries per coordinate of mode {mode}\n")),
             "{printed}"
