@@ -469,3 +469,17 @@ def test_entries_that_are_there_twice_are_added_in_every_format(format):
     twice = sp.csr_array(([1.0, 2.0, 4.0], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
     made = tamis.compile("y(i,j) = B(i,j)", B=format)(twice)
     np.testing.assert_array_equal(made.todense(), [[0, 3], [4, 0]])
+
+
+def test_results_with_the_same_entries_have_arrays_of_their_own():
+    """SciPy changes indices in place, of one result and not of the operand or of the other result."""
+    kernel = tamis.compile("T(i,j) = A(i,j) * x(j); R(i,j) = T(i,j) * 2")
+    results = kernel.all(A=A, x=X)
+    one, other = results["T"], results["R"]
+    before = other.toarray()
+    np.testing.assert_allclose(one.toarray(), A.toarray() * X)
+    one.data[::2] = 0
+    one.eliminate_zeros()
+    assert one.nnz < A.nnz == other.nnz
+    np.testing.assert_array_equal(other.toarray(), before)
+    assert not np.shares_memory(other.indices, A.indices)

@@ -80,7 +80,15 @@ pub fn compile_observed(
             let OnGpu { program, apart, .. } = for_gpu(request, commands, ended)?;
             (program, apart.map(|apart| Box::new(detached(apart.program))))
         }
-        false => (scheduled(request, commands, ended)?, None),
+        false => {
+            let program = scheduled(request, commands, ended)?;
+            // Functions that run by themselves have nobody who puts the arrays of operands into results.
+            let is_called = commands.is_empty() && !request.threaded;
+            match is_called.then(|| kind::shared_structure(&program, &[])).flatten() {
+                Some(shared) => (shared, Some(Box::new(detached(program)))),
+                None => (program, None),
+            }
+        }
     };
     let program = detached(program);
     assert_valid_program(&program, "scheduling");

@@ -2,8 +2,9 @@
 //! operands are, else tensors of the package.
 
 use crate::array::known_format;
-use crate::convert::converted;
+use crate::convert::{converted, own_levels};
 use crate::failure::{detached, raised, refused};
+use crate::foreign::is_foreign;
 use crate::memory::{Access, lent};
 use crate::operand::{Owner, helper};
 use crate::sparse::{DIAGONALS, Scheme, scheme};
@@ -11,9 +12,11 @@ use crate::tensor::{beside, spec};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
+use std::sync::Arc;
 use tamis::format::{LevelMap, LevelSpec};
 use tamis::ids::Id;
-use tamis::{Buffer, Code, DataType, Storage, Tensor};
+use tamis::level::Part;
+use tamis::{Buffer, Code, DataType, Diagnostic, LevelData, Storage, Tensor};
 
 /// What a caller gets for a result whose sparse operands have this owner.
 pub(crate) fn returned<'py>(
@@ -30,10 +33,24 @@ pub(crate) fn returned<'py>(
     }
     match owner {
         Owner::SparseArray | Owner::SparseMatrix if is_scipys(&tensor, owner) => {
+            let tensor = alone(tensor).map_err(|d| raised(py, &d))?;
             scipy(py, tensor, owner == Owner::SparseMatrix, Access::Given)
         }
         _ => wrapped(py, tensor),
     }
+}
+
+/// The tensor with positions and coordinates that no other result has: SciPy's methods change theirs in place.
+fn alone(tensor: Tensor) -> Result<Tensor, Diagnostic> {
+    let is_shared = |array: &Buffer| Arc::strong_count(array.owner()) > 1 && !is_foreign(array);
+    let parts = |level: &LevelData| Part::ALL.map(|part| level.part(part).is_some_and(is_shared));
+    if !tensor.levels().iter().flat_map(parts).any(|shared| shared) {
+        return Ok(tensor);
+    }
+    let (dims, storage, levels, vals) = tensor.into_parts();
+    let levels = own_levels(&levels)?;
+    // SAFETY: the arrays are copies of those of a valid tensor.
+    Ok(unsafe { Tensor::from_parts_unchecked(dims, storage, levels, vals) })
 }
 
 /// Whether SciPy has sparse arrays of such tensors.

@@ -43,6 +43,16 @@ impl PartialEq for Buffer {
 }
 
 impl Buffer {
+    /// Whether the elements are positions or coordinates of a vector that was given away.
+    pub(crate) fn is_of_vector(&self) -> bool {
+        let owner = self.owner();
+        owner.is::<Taken<i32>>()
+            || owner.is::<Taken<i64>>()
+            || owner.is::<Taken<u32>>()
+            || owner.is::<Taken<u64>>()
+            || owner.is::<Taken<usize>>()
+    }
+
     /// Takes indices over, without copying: numbers without a sign are read as those of the same
     /// width, so that one too large for these is negative.
     pub fn from_indices<I: Index>(indices: Vec<I>) -> Buffer {

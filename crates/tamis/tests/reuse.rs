@@ -161,3 +161,22 @@ fn results_that_are_added_to_keep_their_values() {
     twice.run_into(&[("p", &p)], &mut [("x", &mut x)]).unwrap();
     assert_eq!(x.values::<f64>().unwrap(), [2.0, 4.0, 6.0]);
 }
+
+/// Results with the entries of an operand have its positions and coordinates, which stay where they are.
+#[test]
+fn results_with_the_entries_of_an_operand_take_its_arrays_over() {
+    let (a, x) = (matrix(6, 2.0), vector(6));
+    let kernel = Program::parse("B(i,j) = A(i,j) * x(j)").unwrap();
+    let kernel = kernel.operand("A", &a).unwrap().compile().unwrap();
+    let address = |t: &Tensor| t.levels()[1].crd.as_ref().map(|crd| crd.address());
+    let operands = [("A", &a), ("x", &x)];
+    let mut b = kernel.run(&operands).unwrap().take("B").unwrap();
+    let values = b.vals().address();
+    for _ in 0..3 {
+        kernel.run_into(&operands, &mut [("B", &mut b)]).unwrap();
+        assert_eq!(b.vals().address(), values);
+    }
+    assert_eq!(b, kernel.run(&operands).unwrap().take("B").unwrap());
+    let again = kernel.run(&[("A", &b), ("x", &x)]).unwrap().take("B").unwrap();
+    assert_eq!([address(&again), address(&b)], [address(&a), address(&a)]);
+}
