@@ -143,7 +143,6 @@ pub fn refusal(what: &str, bytes: Option<f64>, help: &str) -> Diagnostic {
         let _ = write!(message, ": {} more were needed", size(needed));
     }
     if LIMIT.load(Ordering::Relaxed) == 0 {
-        let _ = write!(message, ", {} are free", size(limit - used));
         return Diagnostic::new(Code::OutOfMemory, message).help(help);
     }
     let _ = write!(message, ", {} of the limit of {} are in use", size(used), size(limit));
