@@ -18,6 +18,7 @@ class Tensor:
         values: Any,
         format: str,
         refuse_duplicates: bool = False,
+        fill: str | None = None,
     ) -> Tensor: ...
     @staticmethod
     def of_arrays(

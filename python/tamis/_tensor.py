@@ -568,12 +568,11 @@ def _of_entries(
     format: str | None = None,
 ) -> Tensor:
     format = format or usual(shape, len(values))
-    if fill != 0 and not format.rstrip().endswith("}"):
-        format = f"{format}{{fill: {number_text(fill)}}}"
     arrays = [np.asarray(c) for c in coords]
     if any(len(c) != len(values) for c in arrays):
         raise _refused("coordinates and values have different lengths", "give one of each")
-    return Tensor(_native.Tensor.of_entries(shape, arrays, values, format))
+    given = number_text(fill) if fill != 0 else None
+    return Tensor(_native.Tensor.of_entries(shape, arrays, values, format, fill=given))
 
 
 def _rebuilt(shape: Any, storage: str, levels: Any, values: Any) -> Tensor:

@@ -392,6 +392,16 @@ def test_short_ways_of_other_fill_values():
             same(call(t), call(t.to_numpy()), exact=False)
 
 
+def test_fill_values_beside_formats_with_settings():
+    entries = (([0, 1], [1, 0]), [3.0, 4.0])
+    for format in ("csr", "csr{pos: i64}", "csr{pos: i64, fill: 2}", "csr{f32}", "coo{f32, fill: 2.0}", "csr{ }"):
+        t = tamis.coo(*entries, shape=(2, 2), format=format, fill_value=2)
+        assert t.fill_value == 2 and t[0, 0] == 2 and t[0, 1] == 3
+    assert tamis.coo(*entries, shape=(2, 2), format="csr{fill: 2}").fill_value == 2
+    with pytest.raises(tamis.TamisValueError, match="fill value 2, and fill_value is 1"):
+        tamis.coo(*entries, shape=(2, 2), format="csr{fill: 2}", fill_value=1)
+
+
 def test_truth_values_are_of_two_bytes():
     t = tamis.asarray(np.eye(2), format="csr")
     odd = np.array([1, 7], dtype=np.uint8).view(bool)

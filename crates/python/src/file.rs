@@ -2,7 +2,8 @@
 
 use crate::convert::{canonical, converted};
 use crate::failure::{detached, interruptible, raised, raised_by_file};
-use crate::tensor::{Tensor, beside, spec};
+use crate::specs::{beside, spec};
+use crate::tensor::Tensor;
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use std::path::PathBuf;

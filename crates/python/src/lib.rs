@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `failure` | diagnostics and panics as exceptions |
 //! | `size` | sizes of axes, variables and memory as Python gives them |
+//! | `specs` | formats as users write them, and what they leave open |
 //! | `foreign` | arrays of others, borrowed by the buffer protocol |
 //! | `borrowing` | whether positions and coordinates of others are copied first |
 //! | `memory` | arrays of tensors, lent by it |
@@ -98,6 +99,7 @@ mod select;
 mod size;
 mod slow;
 mod sparse;
+mod specs;
 mod stored;
 mod tasks;
 mod tensor;

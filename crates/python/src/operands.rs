@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::operand::{Operand, Owner, about, together};
 use crate::scalar::Number;
 use crate::sparse::{is_loose, ordered};
-use crate::tensor::beside;
+use crate::specs::beside;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tamis::{Code, DataType, Scalar, Storage, Tensor};

@@ -8,7 +8,7 @@ use crate::foreign::is_foreign;
 use crate::memory::{Access, lent};
 use crate::operand::{Owner, helper};
 use crate::sparse::{DIAGONALS, Scheme, scheme};
-use crate::tensor::{beside, spec};
+use crate::specs::{beside, spec};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;

@@ -13,7 +13,7 @@ use crate::operand::{Operand, Owner};
 use crate::result::returned;
 use crate::size::{Size, numbers};
 use crate::sparse::{is_loose, ordered};
-use crate::tensor::spec;
+use crate::specs::spec;
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

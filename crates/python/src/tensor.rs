@@ -10,16 +10,17 @@ use crate::memory::{Access, buffer, lent};
 use crate::result;
 use crate::select::{self, Pick};
 use crate::size::{Size, numbers};
+use crate::specs::{beside, constant, spec, with_fill};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use tamis::format::{self, FormatSpec};
+use tamis::format::FormatSpec;
 use tamis::ids::{Id, Mode};
 use tamis::level::Part;
 use tamis::{
     Bf16, Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData,
-    Scalar, Storage, Values,
+    Storage, Values,
 };
 
 /// A tensor in memory; the arrays never change, but where they are somebody else's.
@@ -83,40 +84,6 @@ pub(crate) fn valid(
     made
 }
 
-/// A format as a user wrote it, for tensors of an order.
-pub(crate) fn spec(py: Python<'_>, text: &str, order: usize) -> PyResult<FormatSpec> {
-    format::parse(text, Some(order)).map_err(|d| raised(py, &d))
-}
-
-/// The storage that a specification gives beside one that is known: what it leaves open stays.
-pub(crate) fn beside(spec: &FormatSpec, known: &Storage) -> Result<Storage, Diagnostic> {
-    if is_silent(spec) && spec.format == known.format {
-        return Ok(known.clone());
-    }
-    let datatype = spec.datatype.unwrap_or(known.datatype);
-    let kept = FormatSpec {
-        fill: spec.fill.or_else(|| Some(constant(known.fill))),
-        pos: spec.pos.or(Some(known.pos)),
-        crd: spec.crd.or(Some(known.crd)),
-        ..spec.clone()
-    };
-    kept.resolve(datatype)
-}
-
-/// Whether a specification says nothing but the format.
-fn is_silent(spec: &FormatSpec) -> bool {
-    spec.datatype.is_none() && spec.fill.is_none() && spec.pos.is_none() && spec.crd.is_none()
-}
-
-/// A fill value as specifications hold it: in the widest type of its kind.
-pub(crate) fn constant(fill: Scalar) -> Scalar {
-    match fill {
-        Scalar::F32(x) => Scalar::F64(f64::from(x)),
-        Scalar::C64([re, im]) => Scalar::C128([f64::from(re), f64::from(im)]),
-        other => other,
-    }
-}
-
 #[pymethods]
 impl Tensor {
     #[new]
@@ -178,9 +145,9 @@ impl Tensor {
     }
 
     /// A tensor of entries: for each axis their coordinates, and their values. Those of the same
-    /// coordinate are added up.
+    /// coordinate are added up. The fill value is that of the format, or `fill`.
     #[staticmethod]
-    #[pyo3(signature = (shape, coords, values, format, refuse_duplicates = false))]
+    #[pyo3(signature = (shape, coords, values, format, refuse_duplicates = false, fill = None))]
     fn of_entries(
         py: Python<'_>,
         shape: Vec<Size>,
@@ -188,14 +155,18 @@ impl Tensor {
         values: &Bound<'_, PyAny>,
         format: &str,
         refuse_duplicates: bool,
+        fill: Option<&str>,
     ) -> PyResult<Tensor> {
         let shape = numbers(shape);
-        let spec = spec(py, format, shape.len())?;
+        let mut spec = spec(py, format, shape.len())?;
         let mut crds = vec![];
         for coords in &coords {
             crds.push(coordinates(coords)?);
         }
         let (_, vals) = crate::array::values(values)?;
+        if let Some(fill) = fill {
+            spec = with_fill(spec, fill, vals.datatype()).map_err(|d| raised(py, &d))?;
+        }
         let mut storage = spec.resolve(vals.datatype()).map_err(|d| raised(py, &d))?;
         let largest = shape.iter().copied().max().unwrap_or(0).max(vals.len() as u64);
         if spec.pos.is_none() {
