@@ -94,7 +94,7 @@ Kernels that compute for long are compiled by the C compiler too, except on Wind
 `tamis` of TAMIS_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, up to TAMIS_CACHE_SIZE (256M). TAMIS_CC=off uses no
 compiler, TAMIS_CACHE_DIR=off no cache.")]
 pub struct RunArgs {
-    /// Statements in index notation, separated by `;` or lines; @FILE has them in a file, @- on standard input
+    /// Statements in index notation, separated by `;` or lines; @FILE reads them from a file, @- from standard input
     pub expression: String,
     /// What is known of tensors
     #[command(flatten)]
@@ -187,7 +187,7 @@ pub struct TensorArgs {
   tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr --emit graph --format dot | dot -Tsvg
                                         (a --format without a tensor is that of the graph)")]
 pub struct ExplainArgs {
-    /// Statements in index notation, separated by `;` or lines; @FILE has them in a file, @- on standard input
+    /// Statements in index notation, separated by `;` or lines; @FILE reads them from a file, @- from standard input
     pub expression: String,
     /// What is known of tensors
     #[command(flatten)]
@@ -228,7 +228,7 @@ C: compile NAME.c with -O3 -march=native -fwrapv -ffp-contract=off, and with -fo
 threads; link with -lm. Rust: `mod NAME;`.
 A -d fixes a dimension for good; one that neither -d nor an operand fixes becomes a parameter.")]
 pub struct BuildArgs {
-    /// Statements in index notation, separated by `;` or lines; @FILE has them in a file, @- on standard input
+    /// Statements in index notation, separated by `;` or lines; @FILE reads them from a file, @- from standard input
     pub expression: String,
     /// What is known of tensors
     #[command(flatten)]

@@ -1,12 +1,11 @@
 //! What goes wrong, and the exit status that tells.
 
-use crate::recommend::size;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
-use tamis::{Code, Diagnostic, Kind, Setting, budget};
+use tamis::{Code, Diagnostic, Kind, Setting};
 use tamis_io::{FileError, FileErrorCode, FileFormat};
 
 /// A diagnostic of the compiler, or one of a file.
@@ -147,22 +146,18 @@ impl From<FileError> for Failure {
             FileErrorCode::UnknownFormat if tamis_io::is_standard(&e.path) => {
                 "add --format mtx, rb, tns, npz, bsp or npy".to_owned()
             }
-            FileErrorCode::TooLarge => with_more_memory(&e.path),
+            FileErrorCode::TooLarge if e.help == tamis_io::MORE_MEMORY && is_packed(&e.path) => {
+                format!("unpack it, since plain files may be read in parts, or {}", e.help)
+            }
             _ => e.help,
         };
         Failure::File(FileError { help, ..e })
     }
 }
 
-/// The way out where a file is too large.
-fn with_more_memory(path: &Path) -> String {
-    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    let unpack =
-        if is_packed { "unpack it, since plain files may be read in parts, or " } else { "" };
-    format!(
-        "memory is limited to {}: {unpack}read a smaller file, or use more",
-        size(budget::limit() as u64)
-    )
+/// Whether a file is gzipped, by its name.
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
 }
 
 /// A diagnostic whose settings are options of the command.

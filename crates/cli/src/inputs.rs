@@ -139,7 +139,7 @@ pub fn operands(
         let datatype = given.and_then(|s| s.datatype).or(dtype).unwrap_or(DataType::F64);
         let (entries, shape) = (generator.entries(&dims), generator.shape());
         let about = About { dims: &dims, entries, datatype, shape, fill: None };
-        let storage = about.storage(given, dtype)?;
+        let storage = about.storage(&name, given, dtype)?;
         // What takes long to generate is refused before; of the rest the entries tell which format
         // takes least.
         if about.entries > MANY_ENTRIES {
@@ -164,11 +164,15 @@ pub fn operands(
     }
     check_all_given(program, &lists.keys().chain(operands.keys()).map(String::as_str).collect())?;
     for (name, list) in lists {
-        let storage = list.about().storage(formats.get(&name), dtype)?;
+        let storage = list.about().storage(&name, formats.get(&name), dtype)?;
         if storage.datatype.is_float() && list.list.is_rounded() {
             let rounded =
                 format!("{name} has integers beyond 2^53, which {} rounds", storage.datatype);
-            note(&format!("{rounded}: --dtype {} keeps them", list.list.datatype()));
+            let own = list.list.datatype();
+            match tamis::format::fill_value(storage.fill, own) {
+                Ok(_) => note(&format!("{rounded}: --dtype {own} keeps them")),
+                Err(_) => note(&format!("{rounded}, as its fill value {} asks for", storage.fill)),
+            }
         }
         let _packing = progress::stage(format!("packing {name}"));
         let operand = stored(&name, list.list, storage, readers)?;
@@ -307,7 +311,7 @@ pub fn storages(
         longest: BTreeMap::new(),
     };
     for (name, list) in &lists {
-        let storage = list.about().storage(formats.get(name), dtype)?;
+        let storage = list.about().storage(name, formats.get(name), dtype)?;
         let values = list.list.stored_values(&storage);
         known.values.insert(name.clone(), values.unwrap_or(list.about().entries));
         let longest = list.list.longest_row(&storage);
@@ -326,7 +330,7 @@ pub fn storages(
         let about = About { dims: &dims, entries, datatype, shape: generator.shape(), fill: None };
         let stored =
             if is_result(program, &name) { &mut known.earlier } else { &mut known.formats };
-        let storage = about.storage(formats.get(&name), dtype)?;
+        let storage = about.storage(&name, formats.get(&name), dtype)?;
         // Padding of other formats is not counted where there are many entries, which take long to generate.
         let counted = match is_padded(&storage) {
             true if storage.format.is_full() => no_entries(&dims).ok(),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use tamis::dist::Distributed;
 use tamis::unstable::pipeline::Compiled;
-use tamis::{Backend, Diagnostic, Kernel, Place, Scalar, Storage, Tensor};
+use tamis::{Backend, Diagnostic, Kernel, KernelKind, Place, Scalar, Storage, Tensor};
 use tamis_io::FileError;
 
 /// An estimate as a whole number; one beyond 64 bits as it is.
@@ -89,8 +89,10 @@ pub fn kernels(kernel: &Kernel, backend: Backend) -> Vec<Value> {
     let kernels = program.kernels.iter().zip(functions).map(|(loops, code)| {
         let result = &program.tensors[loops.result].name;
         let cut = code.partition.is_ok();
+        // What shares the structure of an operand computes no less than it would by itself.
+        let kind = if loops.like.is_some() { KernelKind::Fused } else { loops.kind };
         let tier = if is_on_host(code) { Backend::Jit } else { ran_on };
-        json!({"name": code.function.name, "result": result, "kind": loops.kind.name(), "cut": cut,
+        json!({"name": code.function.name, "result": result, "kind": kind.name(), "cut": cut,
                "tier": tier.name()})
     });
     kernels.collect()

@@ -198,9 +198,10 @@ pub struct About<'t> {
 }
 
 impl About<'_> {
-    /// The storage of a format, or of the usual one.
+    /// The storage of a tensor of this name in a format, or in the usual one.
     pub fn storage(
         &self,
+        name: &str,
         spec: Option<&FormatSpec>,
         dtype: Option<DataType>,
     ) -> Result<Storage, Failure> {
@@ -215,8 +216,8 @@ impl About<'_> {
         };
         let (fill, datatype) = (self.fill.or(spec.fill), spec.datatype.or(dtype));
         let own = FormatSpec { fill, datatype, ..spec.clone() };
-        let mut storage = own.resolve(own.with_fill(self.datatype))?;
-        let asked = spec.resolve(storage.datatype)?.fill;
+        let mut storage = own.storage_of(name, self.datatype)?;
+        let asked = spec.storage_of(name, storage.datatype)?.fill;
         if spec.fill.is_some() && !asked.same_value(storage.fill) {
             let reason =
                 format!("the file has {} where it has no entry, not {asked}", storage.fill);

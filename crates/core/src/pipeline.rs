@@ -82,7 +82,7 @@ pub fn compile_observed(
         }
         false => {
             let program = scheduled(request, commands, ended)?;
-            // Functions that run by themselves have nobody who puts the arrays of operands into results.
+            // Functions that cut their loops for threads by themselves write whole results.
             let is_called = commands.is_empty() && !request.threaded;
             match is_called.then(|| kind::shared_structure(&program, &[])).flatten() {
                 Some(shared) => (shared, Some(Box::new(detached(program)))),

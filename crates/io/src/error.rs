@@ -8,6 +8,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use tamis_runtime::{Code, Diagnostic};
 
+/// The way out where a file is too large and nothing better is known.
+pub const MORE_MEMORY: &str = "read a smaller file, or use more memory";
+
 /// The kind of a [`FileError`]; the name is stable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FileErrorCode {
@@ -199,8 +202,7 @@ impl Flaw {
 
     /// The flaw that the file does not fit in memory.
     pub fn too_large(message: impl Into<String>) -> Box<Flaw> {
-        let help = "read a smaller file, or use more memory";
-        Flaw::at(Place::File, FileErrorCode::TooLarge, message, help)
+        Flaw::at(Place::File, FileErrorCode::TooLarge, message, MORE_MEMORY)
     }
 
     /// What the memory limit says of a list or text.

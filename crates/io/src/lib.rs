@@ -67,7 +67,7 @@ mod text;
 mod triangles;
 mod triplets;
 
-pub use error::{FileError, FileErrorCode};
+pub use error::{FileError, FileErrorCode, MORE_MEMORY};
 pub use file::{check_writable, is_standard, read, read_with, write};
 pub use folder::{Folder, NewPart, PartFile, is_folder};
 pub use frostt::{read_frostt, write_frostt};

@@ -2,7 +2,7 @@
 
 use crate::counted::Counted;
 use crate::cursor::Cursor;
-use crate::error::{FileErrorCode, Flaw, Parsed};
+use crate::error::{FileErrorCode, Flaw, MORE_MEMORY, Parsed};
 use crate::header::Symmetry;
 use crate::triangles;
 use std::fmt::Debug;
@@ -341,5 +341,5 @@ fn too_many(entries: usize) -> Box<Flaw> {
 /// The flaw that so many entries as a header claims do not fit in memory.
 pub(crate) fn too_large(entries: u128, at: usize) -> Box<Flaw> {
     let message = format!("{entries} entries do not fit in memory");
-    Flaw::new(FileErrorCode::TooLarge, at, message, "read a smaller file, or use more memory")
+    Flaw::new(FileErrorCode::TooLarge, at, message, MORE_MEMORY)
 }

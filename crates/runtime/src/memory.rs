@@ -282,7 +282,7 @@ impl Buffer {
 
     /// The same elements for longer than a call: what others lend may change afterwards, and is copied.
     pub(crate) fn kept(&self) -> Result<Buffer, Diagnostic> {
-        if self.owner.is::<Malloc>() || self.is_of_vector() || self.is_empty() {
+        if self.owner.is::<Malloc>() || self.is_taken_indices() || self.is_empty() {
             return Ok(self.clone());
         }
         let address = allocate(self.datatype, self.len)?;

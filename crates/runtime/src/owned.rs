@@ -44,7 +44,7 @@ impl PartialEq for Buffer {
 
 impl Buffer {
     /// Whether the elements are positions or coordinates of a vector that was given away.
-    pub(crate) fn is_of_vector(&self) -> bool {
+    pub(crate) fn is_taken_indices(&self) -> bool {
         let owner = self.owner();
         owner.is::<Taken<i32>>()
             || owner.is::<Taken<i64>>()

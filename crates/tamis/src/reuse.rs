@@ -26,12 +26,12 @@ impl Kernel {
     /// dimensions or types of elements differ, the tensor is replaced. Results that are not named are computed and
     /// dropped. With more than eight tensors in the program a call allocates a few hundred bytes.
     ///
-    /// A statement such as `x(i) += a * p(i)` adds to the tensor itself, where the kernel was compiled with a value of
-    /// `x` and `operands` have none.
+    /// A statement such as `x(i) += a * p(i)` adds to what the tensor has, where the kernel was compiled with a value of
+    /// `x` and `operands` have none. The sum is a new tensor, which replaces the one that it was read from.
     ///
     /// # Errors
-    /// As for [`run`](Kernel::run), and where a name is not that of a result, or is given twice, or where the result is
-    /// added to and the kernel was compiled without a value before. After an error the tensors are valid and hold
+    /// As for [`run`](Kernel::run), and where a name is not that of a result, or is given twice, or where the kernel adds
+    /// to a result and was compiled without a value of it. After an error the tensors are valid and hold
     /// anything.
     ///
     /// ```
@@ -58,17 +58,7 @@ impl Kernel {
         results: &mut [(&str, &mut Tensor)],
     ) -> Result<(), Diagnostic> {
         let before = self.values_before(operands, results)?;
-        match before.is_empty() {
-            true => self.run_to(operands, results),
-            false => self.run_to(&with_values(operands, &before), results),
-        }
-    }
-
-    fn run_to(
-        &self,
-        operands: &[(&str, &Tensor)],
-        results: &mut [(&str, &mut Tensor)],
-    ) -> Result<(), Diagnostic> {
+        let operands = &with_values(operands, &before)[..];
         let ids = self.result_ids(results)?;
         if self.form(KernelKind::Fused)?.steps().is_some() {
             return assign(self.run(operands)?, results);
@@ -123,17 +113,7 @@ impl Kernel {
         results: &mut [(&str, &mut Tensor)],
     ) -> Result<(), Diagnostic> {
         let before = self.values_before(operands, results)?;
-        match before.is_empty() {
-            true => self.compute_to(operands, results),
-            false => self.compute_to(&with_values(operands, &before), results),
-        }
-    }
-
-    fn compute_to(
-        &self,
-        operands: &[(&str, &Tensor)],
-        results: &mut [(&str, &mut Tensor)],
-    ) -> Result<(), Diagnostic> {
+        let operands = &with_values(operands, &before)[..];
         let ids = self.result_ids(results)?;
         let form = self.form(KernelKind::Compute)?;
         if form.steps().is_some() || results.iter().any(|(name, _)| self.is_scattered(name)) {
@@ -183,7 +163,7 @@ impl Kernel {
                 values.push((*name, (**tensor).clone()));
             } else if !is_read && first.accumulate.is_some() {
                 let message = format!(
-                    "{name} is added to, and the kernel was compiled without a value before"
+                    "the kernel adds to {name}, and was compiled without a value of {name}"
                 );
                 let help =
                     format!("compile it with one, by Program::operand(\"{name}\", ..), or write =");

@@ -97,6 +97,15 @@ fn sentence(words: &str) -> String {
     first.chain(chars).collect()
 }
 
+/// Statements in documentation: one in its line, several, or with comments, in lines of their own.
+fn statements(source: &str) -> String {
+    if !source.contains(['\n', '#']) {
+        return format!("`{source}`.");
+    }
+    let lines = source.lines().map(|line| format!("\n/// {line}"));
+    format!("these statements:\n///\n/// ```text{}\n/// ```", lines.collect::<String>())
+}
+
 /// The function that users call.
 fn call(library: &Standalone, name: &str) -> String {
     let names: Vec<String> = library.results.iter().map(|r| r.ident.clone()).collect();
@@ -108,8 +117,8 @@ fn call(library: &Standalone, name: &str) -> String {
     }
     params.extend(library.sizes.iter().map(|size| format!("{}_size: usize", identifier(size))));
     let mut out = format!(
-        "/// Computes `{}`.\n///\n/// # Errors\n///\n/// If operands disagree on a dimension, or a result cannot be stored.\n#[allow(non_snake_case)] // Names are those of the notation.\npub fn {name}({}) -> Result<{result}, Error> {{\n",
-        library.source.trim().replace('\n', "; "),
+        "/// Computes {}\n///\n/// # Errors\n///\n/// If operands disagree on a dimension, or a result cannot be stored.\n#[allow(non_snake_case)] // Names are those of the notation.\npub fn {name}({}) -> Result<{result}, Error> {{\n",
+        statements(library.source.trim()),
         params.join(", ")
     );
     for operand in library.unused() {
