@@ -11,7 +11,9 @@ use crate::reference::Dense;
 use std::fmt;
 use tamis::{Diagnostic, Strictness, Tensor};
 use tamis_core::cin::{Kernel, Program, Role};
+use tamis_core::lower::Lowered;
 use tamis_core::notation::Expr;
+use tamis_core::plan::Join;
 use tamis_ir::ids::TensorId;
 use tamis_ir::ir::Stmt;
 
@@ -29,7 +31,7 @@ pub const CONSTANT_BYTES: u64 = 16 << 10;
 pub struct Taken {
     /// Iterations of loops.
     pub iterations: u64,
-    /// Iterations, loads and stores.
+    /// Iterations, loads and stores, those that fill results too.
     pub steps: u64,
     /// The most bytes of temporaries, of which each is kept until it is read last, and of a kernel's own arrays.
     pub bytes: u64,
@@ -55,10 +57,11 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
         let run = functions.run(k, lowered)?;
         let counts = run.counts;
         taken.iterations += counts.iterations;
-        taken.steps += counts.iterations + counts.loads + counts.stores;
         let kernel = &program.kernels[k];
         let target = &program.tensors[kernel.result];
         let entries = run.tensor.vals().len() as u64;
+        let filled = if is_filled_before(lowered) { entries } else { 0 };
+        taken.steps += counts.iterations + counts.loads + counts.stores + filled;
         taken.copied += if source.is_some() { entries.max(walked) } else { 0 };
         // A list has a value for each entry of an operand that is reduced.
         let listed = functions.values().map(|t| t.vals().len() as u64).max().unwrap_or(0);
@@ -78,6 +81,12 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
     }
     taken.given += taken.results.iter().map(|(_, t)| bytes(t)).sum::<u64>();
     Ok(taken)
+}
+
+/// Whether somebody else fills the result of a function, which is cut into parts.
+fn is_filled_before(lowered: &Lowered) -> bool {
+    let join = lowered.partition.as_ref().map(|partition| &partition.join);
+    matches!(join, Ok(Join::Shared { initial: Some(_) } | Join::Overlap { .. }))
 }
 
 /// The operand that a kernel copies into a temporary, if it does.
