@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Both tiers compute the same bits, so any call may run on either. What two rounds of timing agree on is kept on
-//! disk by all that it depends on: the C compiler's code, where it lost, is compiled in the next process only
+//! disk by all that it depends on: the C compiler's code, where it clearly lost, is compiled in the next process only
 //! after [`VERY_LONG`], to be timed again.
 
 mod round;
@@ -33,8 +33,9 @@ const LONG: Duration = Duration::from_millis(300);
 const VERY_LONG: Duration = Duration::from_secs(20);
 /// After so many calls both are timed again, and then each time after four times as many.
 const REVIEW: u64 = 64;
-/// What is kept on disk changes where the other tier is so many times as fast.
-const FLIP: f64 = 1.1;
+/// What is kept on disk changes where the other tier is so many times as fast. That the second tier lost is kept only
+/// then, too: where both take about the same, another process may find it faster.
+const CLEAR: f64 = 1.1;
 
 /// What runs a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -326,7 +327,8 @@ impl State {
             self.review = 0;
         }
         self.choose(verdict.tier);
-        let is_new = self.noted.is_none_or(|tier| tier != verdict.tier && verdict.gain >= FLIP);
+        let is_first_win = self.noted.is_none() && verdict.tier == Tier::Second;
+        let is_new = self.noted != Some(verdict.tier) && (is_first_win || verdict.gain >= CLEAR);
         if !agrees || !is_new {
             return None;
         }
@@ -460,6 +462,18 @@ mod tests {
         assert_eq!(kept, Some(Tier::Second));
         let (_, kept) = calls(&mut state, 20_000, |tier| [100.0, 105.0][tier as usize]);
         assert_eq!((state.chosen, kept), (Tier::First, None), "less than a tenth is no news");
+    }
+
+    /// A process that finds the second tier hardly slower leaves it to the next one to try it.
+    #[test]
+    fn a_narrow_loss_is_not_kept() {
+        for (second, expected) in
+            [(105.0, None), (120.0, Some(Tier::First)), (95.0, Some(Tier::Second))]
+        {
+            let mut state = with_second_tier();
+            let (_, kept) = calls(&mut state, 2000, |tier| [100.0, second][tier as usize]);
+            assert_eq!(kept, expected, "{second}");
+        }
     }
 
     /// Calls that alternate between operands of very different sizes are timed on the larger.
