@@ -49,6 +49,26 @@ fn an_infinite_factor_of_nothing_is_nothing() {
     }
 }
 
+/// The diagonal is looked for once for all rows, in a copy that tells which elements are stored.
+#[test]
+fn an_infinite_factor_of_no_diagonal_is_nothing() {
+    let n = 40;
+    let d = Tensor::dense(&[n, n], vec![INF; (n * n) as usize]).expect("a matrix");
+    let entries: [(&[u64], f64); 3] = [(&[0, 1], 1.0), (&[2, 2], 7.0), (&[5, 4], 2.0)];
+    for text in ["csr", "csc", "coo", "dok", "(i, j) -> (i-j: compressed(nonunique), j: singleton)"]
+    {
+        let e = stored(text, &[n, n], &entries);
+        for reduction in
+            ["sum(j, D(i,j) * E(j,j))", "sum(j, E(j,j) * D(i,j))", "max(j, D(i,j) * E(j,j))"]
+        {
+            let operands = [("D", &d), ("E", &e)];
+            let s = tamis::evaluate(&format!("s(i) = {reduction}"), &operands).expect("a vector");
+            let all = vec![INF; n as usize];
+            assert_eq!(s.values::<f64>().expect("values"), all, "{reduction} of {text}");
+        }
+    }
+}
+
 /// The sum over an empty dimension is a zero to multiply with, whether its loop is divided or not.
 #[test]
 fn a_sum_over_nothing_is_a_zero_in_every_schedule() {

@@ -28,6 +28,7 @@ pub(crate) use rewrite::merge_size::MAX_POINTS;
 
 use crate::cin::{Derived, Overflow, Program, Role};
 use crate::format::{Format, FormatSpec, Storage};
+use crate::level::{BITMAP, DENSE};
 use crate::notation::{self, Access, Expr};
 use crate::plan::access::Task;
 use context::Context;
@@ -367,8 +368,14 @@ impl Legaliser<'_> {
             _ => (compute, self.program.accumulator(&value, compute)),
         };
         let mut storage = inferred_storage(self, &value, &vars, compute, datatype);
+        // What an operand does not store decides products: a copy tells it, too.
+        let copied =
+            matches!(&value, Expr::Access(a) if !self.is_full(a)) && storage.format.is_full();
         if let Some(format) = format {
             storage.format = format;
+        } else if copied && !vars.is_empty() {
+            let kinds = (1..vars.len()).map(|_| DENSE).chain([BITMAP]);
+            storage.format = Format::in_order(kinds);
         }
         let made = Made { value, vars, storage, compute, overflow: self.overflow };
         if let Some((_, tensor)) = self.made.iter().find(|(known, _)| *known == made) {
