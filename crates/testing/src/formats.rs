@@ -114,7 +114,7 @@ fn composed(random: &mut Random, order: usize) -> String {
             levels.push(mode.to_owned());
         }
     }
-    const KINDS: [&str; 8] = [
+    const KINDS: [&str; 10] = [
         "dense",
         "dense",
         "compressed",
@@ -122,6 +122,8 @@ fn composed(random: &mut Random, order: usize) -> String {
         "hashed",
         "bitmap",
         "compressed(nonordered)",
+        "compressed(nonunique)",
+        "compressed(nonordered, nonunique)",
         "dense",
     ];
     let levels: Vec<String> =

@@ -224,16 +224,19 @@ impl Format {
         slots || levels.iter().enumerate().any(repeats)
     }
 
-    /// Whether walking the levels reaches a coordinate several times: duplicates that are unordered, or
-    /// levels below them are not a list.
+    /// Whether walking the levels reaches a coordinate several times.
     pub fn is_revisiting(&self) -> bool {
+        (0..self.levels().len()).any(|k| self.revisits(k))
+    }
+
+    /// Whether walking a level reaches a coordinate several times: duplicates that are unordered, or of which the levels
+    /// below are not a list, and slots.
+    pub fn revisits(&self, level: usize) -> bool {
         let levels = self.levels();
-        let chained = |k: usize| k + 1 == levels.len() || self.chain_goes_on(k);
-        (0..levels.len()).any(|k| {
-            let p = levels[k].kind.properties();
-            let slots = matches!(levels[k].map, LevelMap::Slot(_));
-            slots || !(p.unique || p.ordered && chained(k))
-        })
+        let chained = level + 1 == levels.len() || self.chain_goes_on(level);
+        let p = levels[level].kind.properties();
+        let slots = matches!(levels[level].map, LevelMap::Slot(_));
+        slots || !(p.unique || p.ordered && chained)
     }
 
     /// The first level of the chain that a level belongs to: a list of coordinates with one

@@ -139,7 +139,7 @@ fn is_gathered(cx: &Context<'_>, access: &Access, row: Option<IndexVar>) -> bool
     let format = &cx.program.storage(access.tensor).format;
     let levels = cx.program.levels(access);
     let ordered = levels.iter().all(|(l, _)| l.kind.properties().ordered);
-    let in_order = ordered && !cx.access_methods().is_revisited(std::iter::once(access));
+    let in_order = ordered && !format.is_revisiting();
     let of_row = |(l, v): &(LevelSpec, IndexVar)| {
         Some(*v) == row && l.kind.properties().full && l.kind.locates()
     };

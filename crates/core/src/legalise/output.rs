@@ -110,7 +110,7 @@ fn is_unordered(cx: &Context<'_>, access: &Access, var: IndexVar) -> bool {
 
 /// Whether loops reach the positions of the result as entries of operands come.
 pub(super) fn scatters(cx: &Context<'_>, task: &Task) -> bool {
-    let revisited = cx.access_methods().is_revisited(task.value.accesses().into_iter());
+    let revisited = cx.access_methods().is_revisited(task.value.accesses().into_iter(), &task.vars);
     revisited || cx.access_methods().is_list_driven(task) && !sums_segments(cx, task)
 }
 

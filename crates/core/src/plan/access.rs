@@ -248,17 +248,29 @@ impl AccessMethods<'_> {
         }
     }
 
-    /// Whether the loops may reach a coordinate of the result several times because of how an
-    /// operand is stored.
-    pub(crate) fn is_revisited<'a>(self, operands: impl Iterator<Item = &'a Access>) -> bool {
-        operands.into_iter().any(|a| self.program.storage(a.tensor).format.is_revisiting())
+    /// Whether the loops may reach a coordinate of a result over these variables several times because of how an
+    /// operand is stored. What comes again of a variable that is summed is one more term.
+    pub(crate) fn is_revisited<'a>(
+        self,
+        mut operands: impl Iterator<Item = &'a Access>,
+        kept: &[IndexVar],
+    ) -> bool {
+        operands.any(|a| {
+            let format = &self.program.storage(a.tensor).format;
+            let mut levels = self.program.levels(a).into_iter().enumerate();
+            levels.any(|(k, (level, var))| {
+                let is_slot = matches!(level.map, LevelMap::Slot(_));
+                format.revisits(k) && (is_slot || self.program.derived.follows(var, kept))
+            })
+        })
     }
 
-    /// Whether loops may reach a coordinate of the result several times, or an operand has duplicate coordinates.
+    /// Whether the loops over an operand may reach a coordinate several times, or it has duplicates.
     pub(crate) fn is_revisited_by(self, value: &Expr) -> bool {
-        let storage = |a: &&Access| &self.program.storage(a.tensor).format;
-        self.is_revisited(value.accesses().into_iter())
-            || value.accesses().iter().any(|a| repeats(storage(a)))
+        value.accesses().iter().any(|a| {
+            let format = &self.program.storage(a.tensor).format;
+            format.is_revisiting() || repeats(format)
+        })
     }
 
     /// Whether an operand is a list of coordinates in order that alone decides what is visited,

@@ -250,7 +250,9 @@ impl ReadPlanner<'_> {
 
     fn driver(self, access: Access, known: &Known) -> Driver {
         let level = known.descent(&access).levels;
+        // What is unordered has equal coordinates anywhere.
         let segmented = self.repeats(&access, level)
+            && self.kind(&access, level).properties().ordered
             && !self.planner.kernel.scatter
             && !self.goes_by_entry(&access);
         let duplicates = if segmented { Duplicates::Segment } else { Duplicates::Each };

@@ -59,7 +59,8 @@ impl Legaliser<'_> {
         let (scatter, body, partial) = if let Some(Distributed { cost, body, partial }) = apart {
             let copied = if copies { order.choice(cost).copied } else { vec![] };
             choices.insert(0, Choice { loops: body.loops(), copied, apart: true, cost });
-            let revisits = self.access_methods().is_revisited(task.value.accesses().into_iter());
+            let accesses = task.value.accesses();
+            let revisits = self.access_methods().is_revisited(accesses.into_iter(), &task.vars);
             (revisits, body, partial)
         } else if let Some(rows) = rows {
             (false, row_loops(self, task, &order.vars, rows), vec![])

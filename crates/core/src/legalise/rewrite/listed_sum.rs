@@ -12,6 +12,7 @@
 //! stored in another order; but what they read comes in order.
 
 use crate::cin::Stmt;
+use crate::format::Format;
 use crate::legalise::copies::in_order::{copy_format, copy_order};
 use crate::legalise::cost::conversion;
 use crate::legalise::order::best_order;
@@ -37,8 +38,8 @@ pub(in crate::legalise) fn listed_sum(cx: &Context<'_>, task: &Task) -> Option<L
     let (op, terms) = terms(&task.value)?;
     let duplicates = |e: &Expr| {
         let format = |tensor| &cx.program.storage(tensor).format;
-        e.accesses().iter().any(|a| format(a.tensor).has_duplicates())
-            || cx.access_methods().is_revisited(e.accesses().into_iter())
+        let repeats = |f: &Format| f.has_duplicates() || f.is_revisiting();
+        e.accesses().iter().any(|a| repeats(format(a.tensor)))
     };
     let simple = |e: &Expr| {
         merges_little(cx, e, task.compute) && !reduces(e) && !duplicates(e) && spans(e, task)
