@@ -398,7 +398,7 @@ def test_fill_values_beside_formats_with_settings():
         t = tamis.coo(*entries, shape=(2, 2), format=format, fill_value=2)
         assert t.fill_value == 2 and t[0, 0] == 2 and t[0, 1] == 3
     assert tamis.coo(*entries, shape=(2, 2), format="csr{fill: 2}").fill_value == 2
-    with pytest.raises(tamis.TamisValueError, match="fill value 2, and fill_value is 1"):
+    with pytest.raises(tamis.TamisValueError, match="fill value 2.0, and fill_value is 1.0"):
         tamis.coo(*entries, shape=(2, 2), format="csr{fill: 2}", fill_value=1)
 
 

@@ -1,6 +1,7 @@
 """Operands of every library, layout and type: borrowed where they can be, never wrong."""
 
 import array as python_array
+import itertools
 
 import numpy as np
 import pandas
@@ -469,3 +470,45 @@ def test_refusals_are_in_the_words_of_python():
         with pytest.raises(tamis.TamisError, match=words) as refused:
             call()
         assert "-d" not in str(refused.value)
+
+
+def test_matrices_in_any_order_after_many_calls():
+    """From some calls on SciPy's coordinates are only looked at as far as the kernel depends on them."""
+    n = 3000
+    made = sp.random_array((n, n), density=0.005, rng=np.random.default_rng(3), format="csr")
+    made.indices, made.indptr = made.indices.astype(np.int32), made.indptr.astype(np.int32)
+    x = np.arange(1.0, n + 1)
+    turned = made.copy()
+    for begin, end in itertools.pairwise(turned.indptr):
+        for array in (turned.indices, turned.data):
+            array[begin:end] = array[begin:end][::-1].copy()
+    twice = sp.csr_array((np.repeat(made.data, 2), np.repeat(made.indices, 2), 2 * made.indptr))
+    twice.resize((n, n))
+    outside = made.copy()
+    outside.indices[-1] = n
+    negative = made.copy()
+    negative.indices[0] = -1
+    for text, x_of in (("y(i) = A(i,j) * x(j)", x), ("y(j) = A(i,j) * x(i)", x)):
+        kernel = tamis.compile(text)
+        expected = made @ x if "x(j)" in text else made.T @ x
+        for _ in range(20):
+            assert np.allclose(kernel(A=made, x=x_of), expected)
+        for _ in range(2):
+            assert np.allclose(kernel(A=turned, x=x_of), expected)
+            assert np.allclose(kernel(A=twice, x=x_of), 2 * expected)
+            for wrong in (outside, negative):
+                with pytest.raises(tamis.TamisValueError, match="outside"):
+                    kernel(A=wrong, x=x_of)
+            # Another form, which was not looked at yet.
+            assert np.allclose(kernel(A=turned, x=x_of.astype(np.float32)), expected)
+            assert np.allclose(kernel(A=made.tocsc(), x=x_of), expected)
+            assert np.allclose(kernel(A=made, x=sp.coo_array(x_of)), expected)
+            assert np.array_equal(kernel(A=made, x=x_of), tamis.compile(text)(A=made, x=x_of))
+    both = tamis.compile("C(i,j) = A(i,j) * A(i,j)")
+    squares = tamis.compile("s = A(i,j) * A(i,j)")
+    for _ in range(20):
+        assert np.allclose(squares(A=made), (made.data**2).sum())
+        assert (both(A=made) != made * made).nnz == 0
+    assert np.allclose(squares(A=twice), 4 * (made.data**2).sum())
+    assert np.allclose(squares(A=turned), (made.data**2).sum())
+    assert abs(both(A=turned) - made * made).max() < 1e-12

@@ -12,14 +12,15 @@ use crate::operands::{Named, Operands, borrowed, owned};
 use crate::result::{is_scipys, returned};
 use crate::size::{Size, numbers};
 use crate::slow::Slow;
-use crate::sparse::ordered;
+use crate::sparse::{in_known_order, is_loose, loosened, ordered};
 use crate::specs::{constant, spec};
 use crate::stored::Stored;
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use tamis::explain::{Explanation, Stage};
 use tamis::format::FormatSpec;
@@ -29,6 +30,10 @@ use tamis::{Results, Tensor, schedule};
 
 /// The most forms of one program that are kept; those that were compiled first go.
 const KEPT: usize = 32;
+
+/// After so many calls, on operands of so many values, it is looked whether SciPy's may be in any order.
+const CALLS: u32 = 8;
+const LARGE: usize = 1 << 15;
 
 /// A program in index notation, compiled for operands of certain formats when these come first.
 #[pyclass(frozen, subclass, module = "tamis._native")]
@@ -44,6 +49,8 @@ pub struct Kernel {
     options: Options,
     effort: Effort,
     forms: Mutex<Vec<Arc<Form>>>,
+    /// Whether some form takes SciPy's matrices in any order, so that their order need not be looked at first.
+    skips_order: AtomicBool,
 }
 
 /// A program compiled for operands stored in certain ways.
@@ -52,6 +59,9 @@ pub(crate) struct Form {
     pub(crate) kernel: tamis::Kernel,
     /// Whether operands of SciPy's that are unordered are better sorted first.
     orders: bool,
+    /// Whether the code is the same for SciPy's matrices in any order, once that was looked at.
+    any_order: OnceLock<bool>,
+    calls: AtomicU32,
     slow: Slow,
 }
 
@@ -98,7 +108,14 @@ impl Kernel {
         let kernel = tamis::Kernel::of_program(self.program.clone(), operands, &self.options)?;
         let orders = !self.options.schedule.is_empty() || lists(&kernel);
         let operands = operands.iter().map(|(name, tensor)| Stored::of(name, tensor)).collect();
-        let form = Arc::new(Form { operands, kernel, orders, slow: Slow::default() });
+        let form = Arc::new(Form {
+            operands,
+            kernel,
+            orders,
+            any_order: OnceLock::new(),
+            calls: AtomicU32::new(0),
+            slow: Slow::default(),
+        });
         let mut forms = forms();
         if forms.len() == KEPT {
             forms.remove(0);
@@ -119,8 +136,24 @@ impl Kernel {
             let compile = move || kernel.get().form(&borrowed(&named));
             interruptible(py, compile)?.map_err(|diagnostic| raised(py, &diagnostic))
         };
-        let Operands { named, loose, .. } = operands;
-        let found = form(named)?;
+        let Operands { named, loose, unchecked, owner } = operands;
+        let mut found = form(named)?;
+        if !unchecked.is_empty() && found.any_order.get() != Some(&true) {
+            for at in unchecked.drain(..) {
+                named[at].1 = in_known_order(py, named[at].1.clone())?;
+                if is_loose(&named[at].1) {
+                    loose.push(at);
+                }
+            }
+            found = form(named)?;
+        }
+        if matches!(owner, Owner::SparseArray | Owner::SparseMatrix) && found.is_due(named) {
+            detached(py, || {
+                let takes = own.takes_any_order(named);
+                own.skips_order.fetch_or(takes, Ordering::Relaxed);
+                Ok(found.any_order.get_or_init(|| takes))
+            })?;
+        }
         if loose.is_empty() || !found.orders {
             return Ok(found);
         }
@@ -128,6 +161,24 @@ impl Kernel {
             named[at].1 = ordered(py, named[at].1.clone())?;
         }
         form(named)
+    }
+
+    /// Whether the code for these operands is the same for matrices of SciPy's in any order, if there are some.
+    fn takes_any_order(&self, named: &Named<'_>) -> bool {
+        let loose: Vec<Option<Tensor>> = named.iter().map(|(_, tensor)| loosened(tensor)).collect();
+        if loose.iter().all(Option::is_none) || self.options.backend == Backend::Cuda {
+            return false;
+        }
+        let options = Options { backend: Backend::Interpreter, ..self.options.clone() };
+        let functions = |named: &Named<'_>| {
+            let made = tamis::Kernel::of_program(self.program.clone(), &borrowed(named), &options);
+            made.ok().map(|kernel| kernel.compiled().functions.clone())
+        };
+        let loose = named
+            .iter()
+            .zip(loose)
+            .map(|((name, tensor), loose)| (*name, loose.unwrap_or_else(|| tensor.clone())));
+        functions(named).is_some_and(|known| functions(&loose.collect()) == Some(known))
     }
 
     /// The results by name, in the order of the statements that wrote them last.
@@ -146,7 +197,9 @@ impl Kernel {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Arc<Form>, Operands<'k>)> {
-        let mut operands = this.get().bound(this.py(), args, kwargs)?;
+        let own = this.get();
+        let in_any_order = own.skips_order.load(Ordering::Relaxed);
+        let mut operands = own.bound(this.py(), (args, kwargs), in_any_order)?;
         Ok((Kernel::form_for(this, &mut operands)?, operands))
     }
 
@@ -171,6 +224,21 @@ impl Kernel {
         let run = move || on_threads(usize::MAX, || form.kernel.run(&borrowed(&named)));
         let results = interruptible(py, run)?.map_err(|diagnostic| raised(py, &diagnostic))?;
         Ok((results, owner))
+    }
+}
+
+impl Form {
+    /// Whether it is to be looked now whether the form takes matrices in any order.
+    fn is_due(&self, named: &Named<'_>) -> bool {
+        let is_large = || {
+            named
+                .iter()
+                .any(|(_, tensor)| tensor.levels().len() > 1 && tensor.vals().len() >= LARGE)
+        };
+        !self.orders
+            && self.any_order.get().is_none()
+            && is_large()
+            && self.calls.fetch_add(1, Ordering::Relaxed) + 1 == CALLS
     }
 }
 
@@ -243,7 +311,8 @@ impl Kernel {
         let (formats, absent) = (of_operands, absent.and_then(Scalar::parse));
         let forms = Mutex::new(vec![]);
         let (text, effort) = (text.to_owned(), Effort::of(&program));
-        Ok(Kernel { text, program, operands, formats, absent, options, effort, forms })
+        let skips_order = AtomicBool::new(false);
+        Ok(Kernel { text, program, operands, formats, absent, options, effort, forms, skips_order })
     }
 
     /// Computes the last result.

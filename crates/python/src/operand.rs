@@ -112,6 +112,12 @@ impl Operand {
         })
     }
 
+    /// A sparse matrix of SciPy's as [`sparse::in_any_order`] has it.
+    pub(crate) fn in_any_order(object: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+        let Class::Sparse(scheme, owner) = class(object)? else { return Ok(None) };
+        Ok(sparse::in_any_order(object, scheme)?.map(|tensor| Operand::Tensor(tensor, owner)))
+    }
+
     /// The operand that an object is which the helpers made.
     fn of_plain(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
         if let Ok(tensor) = object.cast::<tensor::Tensor>() {

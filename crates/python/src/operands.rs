@@ -22,6 +22,8 @@ pub(crate) struct Operands<'k> {
     pub(crate) owner: Owner,
     /// Which of them are SciPy's unordered.
     pub(crate) loose: Vec<usize>,
+    /// Which of them are SciPy's in an order that nobody looked at.
+    pub(crate) unchecked: Vec<usize>,
 }
 
 impl Kernel {
@@ -31,27 +33,35 @@ impl Kernel {
         py: Python<'_>,
         operands: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
-        let Operands { mut named, owner, loose } = self.bound(py, &PyTuple::empty(py), operands)?;
+        let Operands { mut named, owner, loose, .. } =
+            self.bound(py, (&PyTuple::empty(py), operands), false)?;
         for at in loose {
             named[at].1 = ordered(py, named[at].1.clone())?;
         }
         Ok((owned(&named), owner))
     }
 
-    /// The operands of a call, in the formats that the caller of `compile` asked for.
+    /// The operands of a call, in the formats that the caller of `compile` asked for; SciPy's in any order if
+    /// the caller of this looks at that.
     pub(crate) fn bound<'k>(
         &'k self,
         py: Python<'_>,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
+        (args, kwargs): (&Bound<'_, PyTuple>, Option<&Bound<'_, PyDict>>),
+        in_any_order: bool,
     ) -> PyResult<Operands<'k>> {
         let given = self.given(py, args, kwargs)?;
         let mut named: Named<'k> = Vec::with_capacity(given.len());
         let (mut numbers, mut owner, mut beside): (Vec<(&str, Number)>, _, Option<DataType>) =
             (vec![], Owner::Dense, None);
-        let mut loose = vec![];
+        let (mut loose, mut unchecked) = (vec![], vec![]);
         for (name, object) in given {
-            match Operand::of(&object).map_err(|error| about(py, error, name))? {
+            let skips = in_any_order && self.absent.is_none() && !self.formats.contains_key(name);
+            let skipped = if skips { Operand::in_any_order(&object)? } else { None };
+            if skipped.is_some() {
+                unchecked.push(named.len());
+            }
+            let operand = skipped.map_or_else(|| Operand::of(&object), Ok);
+            match operand.map_err(|error| about(py, error, name))? {
                 Operand::Number(number) => numbers.push((name, number)),
                 Operand::Tensor(tensor, of) => {
                     let datatype = tensor.storage().datatype;
@@ -69,7 +79,7 @@ impl Kernel {
             let tensor = number.tensor(py, beside)?;
             named.push((name, self.in_format(py, name, tensor)?));
         }
-        Ok(Operands { named, owner, loose })
+        Ok(Operands { named, owner, loose, unchecked })
     }
 
     /// The objects of a call by the names of the program's tensors.

@@ -47,18 +47,69 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, scheme: Scheme) -> PyResult<Tens
 
 fn compressed(object: &Bound<'_, PyAny>, scheme: Scheme, dims: Vec<u64>) -> PyResult<Tensor> {
     let py = object.py();
-    let (pos, crd, vals) = rows(object)?;
-    let (canonical, loose) = match (dims.len(), scheme) {
+    let (levels, vals) = lines(object, dims.len())?;
+    let names = names(dims.len(), scheme);
+    let is_vector = dims.len() == 1;
+    let tensor = of_rows(py, dims, names, levels, vals)?;
+    if is_vector { in_order(py, tensor, names.0) } else { Ok(tensor) }
+}
+
+/// The formats of compressed rows or columns, in order and in any order.
+fn names(axes: usize, scheme: Scheme) -> (&'static str, &'static str) {
+    match (axes, scheme) {
         (1, _) => ("sparse", "sparse(nonordered, nonunique)"),
         (_, Scheme::Csc) => ("csc", "csc(nonordered, nonunique)"),
         _ => ("csr", "csr(nonordered, nonunique)"),
-    };
+    }
+}
+
+/// The levels and values of compressed rows or columns.
+fn lines(object: &Bound<'_, PyAny>, axes: usize) -> PyResult<(Vec<LevelData>, Buffer)> {
+    let (pos, crd, vals) = rows(object)?;
     let level = LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() };
-    let is_vector = dims.len() == 1;
-    let mut levels = vec![LevelData::default(); dims.len() - 1];
+    let mut levels = vec![LevelData::default(); axes - 1];
     levels.push(level);
-    let tensor = of_rows(py, dims, (canonical, loose), levels, vals)?;
-    if is_vector { in_order(py, tensor, canonical) } else { Ok(tensor) }
+    Ok((levels, vals))
+}
+
+/// A matrix of compressed rows or columns as if these were in order: all that was looked at is that coordinates lie
+/// in the matrix. `None` if they do not, or for anything else. For kernels that take entries in any order.
+pub(crate) fn in_any_order(object: &Bound<'_, PyAny>, scheme: Scheme) -> PyResult<Option<Tensor>> {
+    let dims: Vec<u64> = object.getattr(intern!(object.py(), "shape"))?.extract()?;
+    if dims.len() != 2 || !matches!(scheme, Scheme::Csr | Scheme::Csc) {
+        return Ok(None);
+    }
+    let (levels, vals) = lines(object, 2)?;
+    let (canonical, loose) = names(2, scheme);
+    let made = of_parts(dims, loose, levels, vals).ok();
+    Ok(made.and_then(|tensor| stored_as(tensor, canonical)))
+}
+
+/// The tensor with its arrays in a format with the same levels, whose promises nobody checks.
+fn stored_as(tensor: Tensor, format: &str) -> Option<Tensor> {
+    let (dims, storage, levels, vals) = tensor.into_parts();
+    let storage = Storage { format: known_format(format, dims.len()).ok()?, ..storage };
+    // SAFETY: the formats differ in whether coordinates are in order, and each there once, which no code relies on
+    // that takes them in any order.
+    Some(unsafe { Tensor::from_parts_unchecked(dims, storage, levels, vals) })
+}
+
+/// The same operand with its order looked at, where [`in_any_order`] did not.
+pub(crate) fn in_known_order(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
+    let Some(scheme) = scheme(&tensor.storage().format) else { return Ok(tensor) };
+    let (dims, _, levels, vals) = tensor.into_parts();
+    let names = names(dims.len(), scheme);
+    of_rows(py, dims, names, levels, vals)
+}
+
+/// A matrix of compressed rows or columns in the format that promises no order; `None` for anything else.
+pub(crate) fn loosened(tensor: &Tensor) -> Option<Tensor> {
+    let format = &tensor.storage().format;
+    let scheme = scheme(format).filter(|_| tensor.dims().len() == 2)?;
+    let (canonical, loose) = names(2, scheme);
+    let is_ordered = matches!(scheme, Scheme::Csr | Scheme::Csc)
+        && known_format(canonical, 2).is_ok_and(|known| known == *format);
+    if is_ordered { stored_as(tensor.clone(), loose) } else { None }
 }
 
 fn blocks(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
@@ -92,11 +143,8 @@ pub(crate) fn ordered(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
     if !is_loose(&tensor) {
         return Ok(tensor);
     }
-    let canonical = match (tensor.dims().len(), scheme(&tensor.storage().format)) {
-        (1, _) => "sparse",
-        (_, Some(Scheme::Csc)) => "csc",
-        _ => "csr",
-    };
+    let scheme = scheme(&tensor.storage().format).unwrap_or(Scheme::Csr);
+    let (canonical, _) = names(tensor.dims().len(), scheme);
     in_order(py, tensor, canonical)
 }
 

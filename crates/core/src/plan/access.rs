@@ -249,7 +249,7 @@ impl AccessMethods<'_> {
     }
 
     /// Whether the loops may reach a coordinate of a result over these variables several times because of how an
-    /// operand is stored. What comes again of a variable that is summed is one more term.
+    /// operand is stored. A duplicate coordinate of a variable that is summed is one more term.
     pub(crate) fn is_revisited<'a>(
         self,
         mut operands: impl Iterator<Item = &'a Access>,
