@@ -39,6 +39,8 @@ pub enum Misfit {
     PaddedDiagonal(usize),
     /// Interleaved coordinates without a chain of singletons below.
     InterleavedAlone(usize),
+    /// A level below one with a position for each coordinate, in another order.
+    BelowUnordered(usize),
 }
 
 impl Misfit {
@@ -98,6 +100,11 @@ impl Misfit {
                 "coordinates alternate only with those of singleton levels below".into(),
                 "write (i, j) -> (i: compressed(nonunique, aos), j: singleton)".into(),
             ),
+            Misfit::BelowUnordered(_) => (
+                "a level lies below one that has a position for each coordinate, in another order"
+                    .into(),
+                "make that level the last one, or its positions ascend with coordinates".into(),
+            ),
         };
         (reason, help)
     }
@@ -115,7 +122,8 @@ impl Misfit {
             | Misfit::SingletonFirst(k)
             | Misfit::Slots(k)
             | Misfit::PaddedDiagonal(k)
-            | Misfit::InterleavedAlone(k) => Some(k),
+            | Misfit::InterleavedAlone(k)
+            | Misfit::BelowUnordered(k) => Some(k),
         }
     }
 }
@@ -124,6 +132,12 @@ impl Misfit {
 pub(super) fn check(levels: &[LevelSpec], order: usize) -> Result<(), Misfit> {
     for (k, level) in levels.iter().enumerate() {
         level_check(levels, k, level, order)?;
+        // Positions below are in the order of these.
+        let p = level.kind.properties();
+        let is_computed = p.full && !p.branchless && level.kind.parts().is_empty();
+        if is_computed && !p.ordered && k + 1 < levels.len() {
+            return Err(Misfit::BelowUnordered(k + 1));
+        }
     }
     let Err(mode) = recoveries(levels, order) else { return Ok(()) };
     if let Some(half) = (0..levels.len()).find_map(|k| half(levels, k)) {

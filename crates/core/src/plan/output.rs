@@ -363,14 +363,15 @@ impl Planner<'_> {
 
     /// Whether the elements of a part of a result lie side by side.
     pub(crate) fn fills_own_part(self, output: &Output, var: IndexVar, cut: CutBy) -> bool {
-        let rows = match output {
-            Output::InPlace => self.has_plain_modes(),
-            Output::SharedStructure => {
-                let first = self.result_format().levels()[0].kind;
-                first.properties().full && first.locates()
-            }
-            Output::Insert | Output::Assemble(_) => false,
-        };
+        let first = self.result_format().levels().first().map(|level| level.kind);
+        let rows = first.is_some_and(|first| first.properties().ordered)
+            && match output {
+                Output::InPlace => self.has_plain_modes(),
+                Output::SharedStructure => {
+                    first.is_some_and(|first| first.properties().full && first.locates())
+                }
+                Output::Insert | Output::Assemble(_) => false,
+            };
         cut == CutBy::Coordinates && rows && self.result_vars().first() == Some(&var)
     }
 }
