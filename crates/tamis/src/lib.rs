@@ -44,7 +44,7 @@
 //! # }
 //! ```
 //!
-//! A loop around kernels, which allocates nothing once it runs (power iteration):
+//! A loop around kernels, whose results are written where those of the step before are (power iteration):
 //!
 //! ```
 //! use tamis::{Program, Tensor};

@@ -26,8 +26,9 @@ impl Kernel {
     /// dimensions or types of elements differ, the tensor is replaced. Results that are not named are computed and
     /// dropped. With more than eight tensors in the program a call allocates a few hundred bytes.
     ///
-    /// A statement such as `x(i) += a * p(i)` adds to what the tensor has, where the kernel was compiled with a value of
-    /// `x` and `operands` have none. The sum is a new tensor, which replaces the one that it was read from.
+    /// A statement such as `x(i) += a * p(i)` or `x(i) = p(i) + b * x(i)` reads what the tensor has, where the kernel was
+    /// compiled with a value of `x` and `operands` have none. The sum is a new tensor, which replaces the one that it
+    /// was read from.
     ///
     /// # Errors
     /// As for [`run`](Kernel::run), and where a name is not that of a result, or is given twice, or where the kernel adds
@@ -153,10 +154,7 @@ impl Kernel {
         for (name, tensor) in results {
             let mut statements = program.statements.iter();
             let first = statements.find(|s| program.tensors[s.result.tensor].name == *name);
-            let Some(first) = first.filter(|s| s.accumulate.is_some() || s.result.is_sliced())
-            else {
-                continue;
-            };
+            let Some(first) = first else { continue };
             let is_input = |role: Role| role == Role::Input(first.result.tensor);
             let is_read = self.compiled().program.tensors.iter().any(|t| is_input(t.role));
             if is_read && operands.iter().all(|(other, _)| other != name) {

@@ -180,3 +180,22 @@ fn results_with_the_entries_of_an_operand_take_its_arrays_over() {
     let again = kernel.run(&[("A", &b), ("x", &x)]).unwrap().take("B").unwrap();
     assert_eq!([address(&again), address(&b)], [address(&a), address(&a)]);
 }
+
+/// A statement may read the result that it computes: the tensor's own values, in each call.
+#[test]
+fn results_may_be_computed_from_what_they_were() {
+    let own = |values: &[f64]| Tensor::dense(&[3], values.to_vec()).expect("a vector");
+    let (mut p, r) = (own(&[1.0, 2.0, 3.0]), own(&[1.0, 0.0, 1.0]));
+    let beta = Tensor::scalar(2.0);
+    let program = Program::parse("p(i) = r(i) + beta * p(i)").expect("a program");
+    let kernel = program.operand("p", &p).expect("an operand").compile().expect("a kernel");
+    for expected in [[3.0, 4.0, 7.0], [7.0, 8.0, 15.0]] {
+        kernel.run_into(&[("beta", &beta), ("r", &r)], &mut [("p", &mut p)]).expect("it runs");
+        assert_eq!(p.values::<f64>().expect("values"), expected);
+    }
+    let mut s = Tensor::scalar(1.0);
+    let program = Program::parse("s = 2 * s + r(i)").expect("a program");
+    let kernel = program.operand("s", &s).expect("an operand").compile().expect("a kernel");
+    kernel.compute_into(&[("r", &r)], &mut [("s", &mut s)]).expect("it computes");
+    assert_eq!(s.values::<f64>().expect("values"), [4.0]);
+}

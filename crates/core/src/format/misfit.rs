@@ -83,8 +83,7 @@ impl Misfit {
                 "write (i, j) -> (j-i: compressed, i: range, j: offset)".into(),
             ),
             Misfit::SingletonFirst(_) => (
-                "a singleton level stores one coordinate for each position above, and is first"
-                    .into(),
+                "a singleton has one coordinate for each position above, and is first".into(),
                 "begin with compressed(nonunique)".into(),
             ),
             Misfit::Slots(_) => (
@@ -93,17 +92,15 @@ impl Misfit {
             ),
             Misfit::PaddedDiagonal(_) => (
                 "-1 marks a position without a coordinate, but is a diagonal".into(),
-                "store a mode in the singleton, or put it below a list: compressed(nonunique)"
-                    .into(),
+                "store a mode in the singleton, or list it: compressed(nonunique)".into(),
             ),
             Misfit::InterleavedAlone(_) => (
                 "coordinates alternate only with those of singleton levels below".into(),
                 "write (i, j) -> (i: compressed(nonunique, aos), j: singleton)".into(),
             ),
             Misfit::BelowUnordered(_) => (
-                "a level lies below one that has a position for each coordinate, in another order"
-                    .into(),
-                "make that level the last one, or its positions ascend with coordinates".into(),
+                "positions of the level above are in another order than its coordinates".into(),
+                "make the level above the last one".into(),
             ),
         };
         (reason, help)

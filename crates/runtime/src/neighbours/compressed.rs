@@ -21,7 +21,7 @@ impl<P: Index, C: Index, T: Element> Compressed<P, C, T> {
         tensor.values::<T>()?;
         if !formats.iter().any(|name| is_in(&tensor, name)) {
             let message = format!("the tensor is no matrix in {}", formats.join(" or "));
-            let help = format!("convert it first: tensor.to_format(&{})", formats[0]);
+            let help = format!("convert it first: tensor.to_format(\"{}\")?", formats[0]);
             return Err(Diagnostic::new(Code::InvalidTensor, message).help(help));
         }
         if !tensor.storage().fill.is_zero() {

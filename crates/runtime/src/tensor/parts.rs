@@ -60,8 +60,13 @@ impl Tensor {
     /// ```
     pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], Diagnostic> {
         let datatype = self.vals.datatype();
-        if datatype != T::DATATYPE || datatype == DataType::Bool {
+        if datatype != T::DATATYPE {
             return Err(self.other_type::<T>(datatype));
+        }
+        if datatype == DataType::Bool {
+            let help = "make a tensor of changed values: Tensor::try_from_parts after into_parts";
+            let message = "truth values are not lent to write to";
+            return Err(Diagnostic::new(Code::TypeMismatch, message).help(help));
         }
         if self.vals.own_address().is_none() {
             self.vals = Buffer::from_vec(self.values::<T>()?.to_vec());
@@ -72,7 +77,7 @@ impl Tensor {
     pub(super) fn other_type<T: Element>(&self, datatype: DataType) -> Diagnostic {
         let message = format!("the values are {datatype}, and asked for as {}", T::DATATYPE);
         let help = match datatype {
-            DataType::Bool => "truth values are read, and changed in a copy of them",
+            DataType::Bool => "ask for values of the type Truth",
             _ => "ask for values of the tensor's type",
         };
         Diagnostic::new(Code::TypeMismatch, message).help(help)
