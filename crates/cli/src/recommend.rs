@@ -1,6 +1,7 @@
 //! Formats for a list of entries, by what is measured of it.
 //!
 //! ```text
+//! ordered by bytes times the cost of reading one: coo 1.1, bitmap 2, dok and hash 3, others 1
 //! format            bytes   of csr   why
 //! dia             14.4 MB    0.61    5 diagonals, 100 % full
 //! csr             23.6 MB    1.00    5.0 entries in a row, 5 at most
@@ -266,6 +267,7 @@ pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Re
     let usual = usual.unwrap_or(&candidates[0]);
     let (name, bytes) = (&usual.format, usual.bytes.max(1) as f64);
     writeln!(out)?;
+    writeln!(out, "{ORDER}")?;
     writeln!(out, "{:<14} {:>12} {:>10}   why", "format", "bytes", format!("of {name}"))?;
     for c in &candidates {
         let (of, reason) = (c.bytes as f64 / bytes, measures.reason(&c.format));
@@ -284,6 +286,10 @@ fn formats(order: usize) -> Vec<String> {
     let blocks = BLOCKS.iter().filter(|_| order == 2).map(|b| format!("bcsr({b},{b})"));
     names.iter().map(|&name| name.to_owned()).chain(blocks).collect()
 }
+
+/// By what formats are ordered, in words: see [`weight`].
+const ORDER: &str =
+    "ordered by bytes times the cost of reading one: coo 1.1, bitmap 2, dok and hash 3, others 1";
 
 /// What reading a byte of a format costs: 1 where a loop runs over it from one end to the other.
 fn weight(format: &str) -> f64 {

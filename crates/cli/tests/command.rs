@@ -152,6 +152,7 @@ fn formats_are_recommended_by_their_bytes() {
     let table: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("format")).collect();
     let row = |k: usize| table[k].split_whitespace().collect::<Vec<&str>>().join(" ");
     assert_eq!(row(0), "format bytes of csr why", "{text}");
+    assert!(text.contains("\nordered by bytes times the cost of reading one: coo 1.1, "), "{text}");
     assert_eq!(row(1), "dia 24.0 kB 0.60 3 diagonals, 100 % full", "{text}");
     assert!(table.iter().any(|l| l.starts_with("csr") && l.contains("40.0 kB")), "{text}");
     assert!(table.last().is_some_and(|l| l.starts_with("bitmap")), "{text}");
