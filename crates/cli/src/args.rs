@@ -236,10 +236,11 @@ pub struct BuildArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// c-library (NAME.h and NAME.c) or rust (NAME.rs)
+    /// c-library writes NAME.h and NAME.c, rust writes NAME.rs
     #[arg(long, value_name = "LANGUAGE", default_value = "c-library", value_parser = Names::of_languages(), hide_possible_values = true)]
     pub emit: String,
-    /// The name of the library, with the folder it goes to; without it compute_ and the result's name
+    /// The name of the library without an ending, with the folder it goes to: -o src/spmv writes src/spmv.h and
+    /// src/spmv.c, with --emit rust src/spmv.rs; without it NAME is compute_ and the result's name
     #[arg(short = 'o', long = "output", value_name = "[FOLDER/]NAME")]
     pub output: Option<PathBuf>,
     /// Print one JSON object

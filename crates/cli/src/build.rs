@@ -61,6 +61,11 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
         }
         output => output.clone().unwrap_or(own),
     };
+    if output.extension().is_some_and(|ending| ["c", "h", "rs"].iter().any(|own| ending == *own)) {
+        let help = format!("write -o {}", output.with_extension("").display());
+        let reason = "the endings of the files are added to this name";
+        return Err(invalid(&format!("-o {}", output.display()), reason, &help));
+    }
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let folder = output.parent().unwrap_or(Path::new(""));
     let mut files = vec![];

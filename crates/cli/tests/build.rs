@@ -54,6 +54,8 @@ fn what_cannot_be_a_library_is_refused() {
     check(folder.path(), &[SPMV, "-o", "again"], 0, "again.c");
     let check = |args: &[&str], status, expected| check(folder.path(), args, status, expected);
     check(&[SPMV, "--emit", "java"], 2, "use one of c-library, rust");
+    check(&[SPMV, "-o", "src/spmv.c"], 2, "-o src/spmv.c: the endings of the files are added");
+    check(&[SPMV, "-o", "src/spmv.c"], 2, "help: write -o src/spmv\n");
     check(&[SPMV, "-o", "1st"], 2, "`1st` is no name for a library");
     check(&[SPMV, "-o", "no/such/folder/spmv"], 1, "error[file-not-writable]");
     check(&["R(i[0:4]) = x(i)"], 2, "give its dimensions: -d R=SIZE");
