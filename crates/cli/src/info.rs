@@ -39,6 +39,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
             "zeros": zeros(list.vals()),
             "density": measures.density,
             "type": list.vals().datatype().name(),
+            "field": file.header.field.to_string(),
             "symmetry": file.header.symmetry.to_string(),
             "fill": file.header.fill.map(json::scalar),
             "formats": formats,
@@ -55,7 +56,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     )?;
     writeln!(out, "nonzeros    {}", list.vals().len())?;
     writeln!(out, "density     {:.3e}", measures.density)?;
-    writeln!(out, "stored as   {:?}, {:?}", file.header.field, file.header.symmetry)?;
+    writeln!(out, "stored as   {}, {}", file.header.field, file.header.symmetry)?;
     if let Some(fill) = file.header.fill {
         writeln!(out, "fill value  {fill}")?;
     }

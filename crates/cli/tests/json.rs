@@ -237,3 +237,21 @@ fn other_commands_print_objects() {
     let names = object["formats"].as_array().expect("a list").iter().map(|f| &f["name"]);
     assert!(names.clone().any(|name| name == "csr"), "{object}");
 }
+
+#[test]
+fn files_tell_their_field_and_symmetry() {
+    for (field, symmetry, value) in [
+        ("pattern", "symmetric", ""),
+        ("integer", "skew-symmetric", " 3"),
+        ("complex", "hermitian", " 3 1"),
+    ] {
+        let text =
+            format!("%%MatrixMarket matrix coordinate {field} {symmetry}\n2 2 1\n2 1{value}\n");
+        let file = support::scratch("kind.mtx");
+        std::fs::write(&file, text).expect("written");
+        let file = file.to_string_lossy();
+        let object = printed(&["info", &file], 0, "info");
+        assert_eq!((&object["field"], &object["symmetry"]), (&json!(field), &json!(symmetry)));
+        support::check(&["info", &file], 0, &format!("stored as   {field}, {symmetry}\n"));
+    }
+}

@@ -129,6 +129,18 @@ pub enum Field {
     Complex,
 }
 
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Field::Real => "real",
+            Field::Integer => "integer",
+            Field::Unsigned => "unsigned-integer",
+            Field::Pattern => "pattern",
+            Field::Complex => "complex",
+        })
+    }
+}
+
 /// What the entries of a file stand for beyond themselves. Reading gives the full matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Symmetry {
