@@ -93,6 +93,18 @@ impl Generator {
         Ok(Generator { dims, density: share, seed })
     }
 
+    /// Refuses more entries for each row than it has elements.
+    pub fn check_rows(&self, option: &str, dims: &[u64]) -> Result<(), Failure> {
+        let Density::PerRow(each) = self.density else { return Ok(()) };
+        match row_size(dims) {
+            row if each > row => {
+                let reason = format!("a row has {row} elements, not {each}");
+                Err(invalid(option, &reason, &format!("write {row}/row, or fewer")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The entries, of small integers for integer types; refused where memory is too small.
     pub fn fill(
         &self,
@@ -122,8 +134,7 @@ impl Generator {
     /// How many entries so many coordinates of the first mode have, of so many each.
     fn of_rows(&self, dims: &[u64], rows: u64) -> u64 {
         let Density::PerRow(each) = self.density else { return 0 };
-        let row = dims.iter().skip(1).fold(1u64, |n, &d| n.saturating_mul(d));
-        rows.saturating_mul(each.min(row))
+        rows.saturating_mul(each.min(row_size(dims)))
     }
 
     /// The entries in a range of rows, by a generator of so many entries per row. The whole tensor has the same
@@ -234,6 +245,11 @@ impl Generator {
         let vals = values(drawn, datatype, count)?;
         Some((coordinates(&places, dims)?, vals))
     }
+}
+
+/// How many elements each coordinate of the first mode has.
+fn row_size(dims: &[u64]) -> u64 {
+    dims.iter().skip(1).fold(1, |n, &d| n.saturating_mul(d))
 }
 
 /// So many values of a type in a list; `None` where memory is too small.

@@ -386,6 +386,7 @@ fn generated(program: &Program, text: &str, sizes: &Dimensions) -> Result<Genera
         let given = format!("-g gives {} dimensions", dims.len());
         return Err(other_order(program, name, order, given, dims.len()));
     }
+    generator.check_rows(&format!("-g {text}"), &dims)?;
     Ok(Generated { name: name.to_owned(), dims, generator })
 }
 

@@ -92,6 +92,13 @@ fn options_that_say_too_much_or_too_little_are_told() {
     check(&["run", "x(i) = 1", "-d", "i=3", "-d", "i=3"], 0, "x: 3, 3 stored, dense");
     check(&["run", "t = i", "-d", "i=5"], 2, "help: i is a number here, no index variable\n");
     check(&["run", "y(i) = x(i)", "-g", "x"], 2, "help: write -g x=1000x1000:0.01\n");
+    let rows = |each: &str, status, expected: &str| {
+        let generator = format!("A=4x20:{each}");
+        check(&["run", "y(i) = A(i,j)", "-g", &generator], status, expected);
+    };
+    rows("20/row", 0, "y: 4, 4 stored");
+    rows("21/row", 2, "error[invalid-option]: -g A=4x20:21/row: a row has 20 elements, not 21\n");
+    rows("21/row:7", 2, "help: write 20/row, or fewer\n");
     let operand = ["run", "y(i) = x(i)", "-g", "x=5:dense", "-o", "x=x.npy"];
     check(&operand, 2, "help: x is an operand: write its copy");
     let vectors = ["explain", "y(i) = A(i,j) * x(j)", "-f", "A=csr", "-s", "vectorize(j)"];
