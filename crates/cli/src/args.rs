@@ -285,6 +285,9 @@ pub struct ConvertArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Do not tell what the output does not say as the input does
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// How a file is read

@@ -1,7 +1,7 @@
 //! `tamis convert`: reads a tensor file and writes it as another.
 
 use crate::args::ConvertArgs;
-use crate::failure::{Failure, invalid};
+use crate::failure::{Failure, invalid, note, noted};
 use crate::recommend::storage;
 use crate::written::note_fill;
 use crate::{inputs, json, progress};
@@ -41,7 +41,10 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let options = written(args, &header, format.or(standard.then_some(header.format)));
     progress::write(&args.output, &list, &options)?;
-    note_fill(&args.output, options.fill);
+    if !args.quiet {
+        note_fill(&args.output, options.fill);
+        note_expanded(args, &header, &options);
+    }
     if standard {
         return Ok(());
     }
@@ -58,6 +61,18 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     };
     writeln!(out, "{entries} written to {}", args.output.display())?;
     Ok(())
+}
+
+/// Says that a matrix is written as any other though its file said a symmetry, unless that was asked for.
+fn note_expanded(args: &ConvertArgs, header: &Header, options: &WriteOptions) {
+    let is_asked = args.expand || args.to.is_some();
+    if header.symmetry == options.symmetry || is_asked {
+        return;
+    }
+    let (symmetry, output) = (header.symmetry, args.output.display());
+    note(&format!(
+        "both triangles of the {symmetry} matrix are written to {output}; .mtx and .rb files keep one"
+    ));
 }
 
 /// What was read and written.
@@ -78,6 +93,7 @@ fn told(
         "type": list.vals().datatype().name(),
         "symmetry": options.symmetry.to_string(),
         "fill": header.fill.map(json::scalar),
+        "notes": noted(),
     })
 }
 

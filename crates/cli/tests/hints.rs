@@ -110,6 +110,30 @@ fn options_that_say_too_much_or_too_little_are_told() {
 }
 
 #[test]
+fn symmetries_that_are_not_kept_are_noted_once() {
+    let input = scratch("lower.mtx");
+    let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 3\n2 1 4\n";
+    std::fs::write(&input, text).expect("written");
+    let noted = |output: &str, more: &[&str]| {
+        let (input, output) = (input.to_string_lossy(), scratch(output));
+        let output = tamis(&[&["convert", &input, &output.to_string_lossy()], more].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr)
+            .expect("text")
+            .matches("note: both triangles of the symmetric matrix")
+            .count()
+    };
+    for name in ["e.tns", "e.npz", "e.npy", "e.bsp.npz"] {
+        assert_eq!(noted(name, &[]), 1, "{name}");
+        assert_eq!(noted(name, &["--json"]), 1, "{name}");
+        for asked in [&["--quiet"][..], &["--expand"], &["--to", "csr"]] {
+            assert_eq!(noted(name, asked), 0, "{name} {asked:?}");
+        }
+    }
+    ["e.mtx", "e.rb"].iter().for_each(|name| assert_eq!(noted(name, &[]), 0, "{name}"));
+}
+
+#[test]
 fn sizes_beyond_64_bits_are_left_out() {
     let path = scratch("wide.tns");
     let wide = "# dims: 4000000000000000000 4000000000000000000\n1 1 1.0\n";
