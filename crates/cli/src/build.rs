@@ -43,6 +43,7 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
             &suggested(&args.emit, &known, "use one of"),
         )
     })?;
+    inputs::check_standard(&args.tensors.formats, args.tensors.inputs.iter())?;
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     if let Some((name, _)) = inputs::placements(&program, &args.tensors.formats)?.first_key_value()
     {

@@ -24,7 +24,12 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let is_form = |form: &String| FileFormat::parse(form).is_none();
     let forms: Vec<String> = forms.into_iter().filter(is_form).collect();
     let formats = inputs::formats(&program, &texts)?;
-    inputs::placements(&program, &texts)?;
+    inputs::check_standard(&args.tensors.formats, args.tensors.inputs.iter())?;
+    let placements = inputs::placements(&program, &texts)?;
+    if let (None, Some((name, _))) = (args.ranks, placements.first_key_value()) {
+        let help = "add --ranks N, or leave out what stands behind @";
+        return Err(invalid(&format!("-f {name}"), "there are no ranks to lie on", help));
+    }
     let mut stages = vec![];
     for name in &args.emit {
         stages.push(Stage::parse(name.trim()).ok_or_else(|| {
@@ -36,6 +41,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
             )
         })?);
     }
+    let is_dot = is_dot(&forms, &stages, args.json)?;
     let kind = KernelKind::parse(&args.kind).ok_or_else(|| {
         let known: Vec<&str> = KernelKind::ALL.iter().map(|kind| kind.name()).collect();
         invalid(
@@ -52,7 +58,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if args.json {
         return as_json(&explanation, &stages, out);
     }
-    if is_dot(&forms, &stages)? {
+    if is_dot {
         return Ok(write!(out, "{}", explanation.graphviz()?)?);
     }
     if let [stage] = stages[..] {
@@ -185,10 +191,17 @@ fn as_json(
 }
 
 /// Whether the graph is wanted in the language of Graphviz: a `--format` that names no tensor.
-fn is_dot(forms: &[String], stages: &[Stage]) -> Result<bool, Failure> {
+fn is_dot(forms: &[String], stages: &[Stage], is_json: bool) -> Result<bool, Failure> {
     let Some(form) = forms.last() else { return Ok(false) };
     let option = format!("--format {form}");
     match (form.as_str(), stages) {
+        ("text" | "dot", _) if forms.len() > 1 => {
+            Err(invalid(&option, "the form of the graph is given twice", "give it once"))
+        }
+        ("text" | "dot", _) if is_json => {
+            let reason = "--json has each stage as its text";
+            Err(invalid(&option, reason, "leave out --json or --format"))
+        }
         ("text", _) => Ok(false),
         ("dot", [Stage::Graph]) => Ok(true),
         ("dot", _) => Err(invalid(&option, "only the graph is drawn", "write --emit graph")),

@@ -53,12 +53,16 @@ pub fn check_standard<'a>(
     formats: &[String],
     mut files: impl Iterator<Item = &'a String>,
 ) -> Result<(), Failure> {
-    let given = formats.iter().find(|text| FileFormat::parse(text).is_some());
+    let mut given = formats.iter().filter(|text| FileFormat::parse(text).is_some());
     let is_standard = |text: &String| {
         text.split_once('=').is_some_and(|(_, file)| tamis_io::is_standard(Path::new(file.trim())))
     };
-    match given {
-        Some(format) if !files.any(is_standard) => Err(unused_format(format)),
+    match (given.next(), given.next()) {
+        (Some(one), Some(other)) => {
+            let reason = format!("{one} is the format of what goes through - already");
+            Err(invalid(&format!("--format {other}"), &reason, "give one of them"))
+        }
+        (Some(format), None) if !files.any(is_standard) => Err(unused_format(format)),
         _ => Ok(()),
     }
 }

@@ -110,6 +110,21 @@ fn options_that_say_too_much_or_too_little_are_told() {
 }
 
 #[test]
+fn options_that_would_be_ignored_are_refused() {
+    let explain = |more: &[&str], expected: &str| {
+        check(&[&["explain", SPMV, "-f", "A=csr", "--emit", "graph"], more].concat(), 2, expected);
+    };
+    explain(&["--format", "dot", "--json"], "--format dot: --json has each stage as its text");
+    explain(&["--format", "text", "--json"], "leave out --json or --format");
+    explain(&["--format", "dot", "--format", "text"], "the form of the graph is given twice");
+    explain(&["--format", "mtx"], "--format mtx: nothing goes through -\n");
+    check(&["explain", SPMV, "-f", "A=csr @ nz(x)"], 2, "-f A: there are no ranks to lie on\n");
+    check(&["build", SPMV, "--format", "mtx"], 2, "--format mtx: nothing goes through -\n");
+    let standard = ["run", "y(i) = x(i)", "-i", "x=-", "--format", "mtx", "--format", "tns"];
+    check(&standard, 2, "--format tns: mtx is the format of what goes through - already\n");
+}
+
+#[test]
 fn symmetries_that_are_not_kept_are_noted_once() {
     let input = scratch("lower.mtx");
     let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 3\n2 1 4\n";
