@@ -85,7 +85,14 @@ fn oversized_requests_end_in_a_diagnostic() {
     check(&folder, &["convert", "hyper.mtx", "out.mtx", "--to", "csr"], 1, told);
     let bitmap = ["convert", "hyper.mtx", "out.mtx", "--to", "bitmap"];
     check(&folder, &bitmap, 2, "error[dimension-too-large]");
+    let near = ["-g", "x=13000:dense", "-g", "y=13000:dense"];
+    check(&folder, &[&["run", OUTER][..], &near].concat(), 1, "1.352 GB more were needed, ");
+    check(&folder, &[&["run", OUTER][..], &near].concat(), 1, " are free\n");
     let limit = ["--memory-limit", "20M"];
+    let long = format!("{header}9 9 2000000\n{}", "1 2 3\n".repeat(2_000_000));
+    std::fs::write(folder.join("long.mtx"), long).expect("written");
+    let told = "a list of 2000000 entries does not fit in memory: 48.000 MB more were needed";
+    check(&folder, &["info", "long.mtx", "--memory-limit", "20M"], 1, told);
     let read = ["run", "B(i,j) = A(i,j)", "-i", "A=long.tns"];
     check(&folder, &[&read[..], &limit].concat(), 1, "error[file-too-large]: long.tns: ");
     let converted = ["convert", "long.tns", "out.mtx"];

@@ -194,7 +194,7 @@ impl<'s> Chunks<'s> {
         self.reservation.resize(bytes, what, "").map_err(Flaw::of_memory)?;
         let more = bytes.saturating_sub(self.bytes.len());
         let reserved = self.bytes.try_reserve_exact(more);
-        reserved.map_err(|_| Flaw::too_large(format!("{what} does not fit in memory")))?;
+        reserved.map_err(|_| Flaw::no_room(what, more))?;
         self.bytes.resize(bytes, 0);
         Ok(())
     }

@@ -56,7 +56,7 @@ impl<T> Counted<T> {
         self.count(room)?;
         let more = room.saturating_sub(self.items.len());
         let reserved = self.items.try_reserve_exact(more);
-        reserved.map_err(|_| Flaw::too_large(format!("{WHAT} does not fit in memory")))
+        reserved.map_err(|_| Flaw::no_room(WHAT, more.saturating_mul(size_of::<T>())))
     }
 
     fn count(&mut self, room: usize) -> Parsed<()> {

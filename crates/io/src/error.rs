@@ -6,7 +6,7 @@
 use crate::header::FileFormat;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use tamis_runtime::{Code, Diagnostic};
+use tamis_runtime::{Code, Diagnostic, budget};
 
 /// The way out where a file is too large and nothing better is known.
 pub const MORE_MEMORY: &str = "read a smaller file, or use more memory";
@@ -203,6 +203,11 @@ impl Flaw {
     /// The flaw that the file does not fit in memory.
     pub fn too_large(message: impl Into<String>) -> Box<Flaw> {
         Flaw::at(Place::File, FileErrorCode::TooLarge, message, MORE_MEMORY)
+    }
+
+    /// The flaw that so many bytes for something cannot be had.
+    pub fn no_room(what: &str, bytes: usize) -> Box<Flaw> {
+        Flaw::of_memory(budget::refusal(what, Some(bytes as f64), ""))
     }
 
     /// What the memory limit says of a list or text.

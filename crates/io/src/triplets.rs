@@ -207,13 +207,13 @@ impl<V: Entry> Triplets<V> {
     fn resize(&mut self, room: usize) -> Parsed<()> {
         // A value that stands for one becomes a number.
         let entry = 16 + size_of::<V>().max(8);
-        let counted =
-            self.reservation.resize(room.saturating_mul(entry), "the list of entries", "");
-        counted.map_err(|_| too_many(room))?;
+        let (bytes, what) = (room.saturating_mul(entry), format!("a list of {room} entries"));
+        self.reservation.resize(bytes, &what, "").map_err(Flaw::of_memory)?;
         let more = room.saturating_sub(self.len());
+        let too_many = |_| Flaw::no_room(&what, more.saturating_mul(entry));
         let rows = self.rows.try_reserve_exact(more);
         let columns = rows.and_then(|()| self.columns.try_reserve_exact(more));
-        columns.and_then(|()| self.values.try_reserve_exact(more)).map_err(|_| too_many(room))
+        columns.and_then(|()| self.values.try_reserve_exact(more)).map_err(too_many)
     }
 
     /// Adds an entry, which stands at this byte of the chunk and this line of the file.
@@ -331,11 +331,6 @@ pub(crate) fn integers<S>(
         Ok(()) => triplets.finish(rows, columns),
         Err(_) => Err(flaw),
     }
-}
-
-/// The flaw that so many entries do not fit in memory.
-fn too_many(entries: usize) -> Box<Flaw> {
-    Flaw::too_large(format!("{entries} entries do not fit in memory"))
 }
 
 /// The flaw that so many entries as a header claims do not fit in memory.

@@ -143,6 +143,13 @@ pub fn refusal(what: &str, bytes: Option<f64>, help: &str) -> Diagnostic {
         let _ = write!(message, ": {} more were needed", size(needed));
     }
     if LIMIT.load(Ordering::Relaxed) == 0 {
+        // What no machine like this one holds needs no comparison; nor does what was refused for another reason.
+        let (free, machine) = ((limit - used).max(0.0), free::of_machine());
+        let is_near =
+            |needed: f64| free < needed && machine.is_some_and(|all| needed <= all as f64);
+        if needed.is_some_and(is_near) {
+            let _ = write!(message, ", {} are free", size(free));
+        }
         return Diagnostic::new(Code::OutOfMemory, message).help(help);
     }
     let _ = write!(message, ", {} of the limit of {} are in use", size(used), size(limit));

@@ -104,11 +104,16 @@ fn refuse(name: &str, list: &Coordinates, storage: &Storage) -> Result<(), Diagn
     let Some(bytes) = footprint(list, storage) else { return Ok(()) };
     let (plain, least) = sparse(list, storage)?;
     let wasteful = bytes > LARGE && bytes / WASTE > least;
-    if !wasteful && bytes <= budget::limit() as u64 {
+    let limit = budget::limit() as u64;
+    if !wasteful && bytes <= limit {
         return Ok(());
     }
+    let room = match bytes > limit {
+        true => format!("; there are {:.1} MB", limit as f64 / 1e6),
+        false => String::new(),
+    };
     let message = format!(
-        "{} entries take {:.1} MB as {}, and {:.1} MB as {}",
+        "{} entries take {:.1} MB as {}, and {:.1} MB as {}{room}",
         list.vals().len(),
         bytes as f64 / 1e6,
         storage.format,

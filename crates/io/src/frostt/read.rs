@@ -305,7 +305,7 @@ impl Entries {
         }
         let bytes = room.saturating_mul(8 * self.crds.len() + value);
         self.reservation.resize(bytes, "the list of entries", "").map_err(Flaw::of_memory)?;
-        let full = |_| Flaw::too_large(format!("{room} entries do not fit in memory"));
+        let full = |_| Flaw::no_room("the list of entries", bytes);
         self.crds.iter_mut().try_for_each(|c| c.try_reserve_exact(room - len)).map_err(full)?;
         self.vals.reserve(room - len)
     }

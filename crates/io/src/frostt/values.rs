@@ -46,7 +46,7 @@ impl Numbers {
             Numbers::Whole(vals) => vals.try_reserve_exact(more),
             Numbers::Complex(vals) => vals.try_reserve_exact(more),
         };
-        reserved.map_err(|_| Flaw::too_large("the values do not fit in memory"))
+        reserved.map_err(|_| Flaw::no_room("the list of values", more.saturating_mul(self.size())))
     }
 
     /// Bytes of a number.

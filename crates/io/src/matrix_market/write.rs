@@ -132,7 +132,9 @@ impl Shape {
             (column * self.rows + row) as usize
         };
         let too_large = || {
-            let message = format!("an array of {size} values does not fit in memory");
+            let bytes = size.saturating_mul(coordinates.vals().datatype().size() as u128);
+            let message =
+                format!("an array of {size} values does not fit in memory: it takes {bytes} bytes");
             let help = "write only the stored entries";
             FileError::whole(FileErrorCode::TooLarge, path, message, help)
         };

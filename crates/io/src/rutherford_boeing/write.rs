@@ -1,7 +1,7 @@
 //! Coordinates to Rutherford-Boeing text.
 
 use crate::counted::Counted;
-use crate::error::{FileError, FileErrorCode, Parsed};
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
 use crate::header::{FileFormat, Symmetry, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{flush_chunk, write_to};
@@ -46,8 +46,8 @@ pub fn write_rutherford_boeing(
         let help = "write a .mtx file, which takes no room for empty columns";
         return Err(FileError::whole(FileErrorCode::TooLarge, path, message, help));
     }
-    let too_large = |_| {
-        let message = "the entries do not fit in memory once more, to sort them by columns";
+    let too_large = |flaw: Box<Flaw>| {
+        let message = format!("the entries cannot be sorted by columns: {}", flaw.message);
         let help = "write a .mtx file, which takes entries in any order";
         FileError::whole(FileErrorCode::TooLarge, path, message, help)
     };

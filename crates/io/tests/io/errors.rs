@@ -232,7 +232,7 @@ fn too_large() {
     let large = tensor(&[1 << 40, 1 << 40]);
     let error = write(&folder.file("a.mtx"), &large, &options).unwrap_err();
     let expect = "error[file-too-large]: a.mtx: an array of 1208925819614629174706176 values does \
-                  not fit in memory\n  help: write only the stored entries";
+                  not fit in memory: it takes 9671406556917033397649408 bytes\n  help: write only the stored entries";
     assert_eq!(shown(&folder, error), expect);
     let error = write(&folder.file("a.rb"), &large, &WriteOptions::default()).unwrap_err();
     let expect = "error[file-too-large]: a.rb: 1099511627776 columns make a Rutherford-Boeing file \
