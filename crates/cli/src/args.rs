@@ -137,7 +137,8 @@ pub struct RunArgs {
     /// to what memory moves
     #[arg(long)]
     pub profile: bool,
-    /// Read operands and compile, and tell memory, steps, tier and threads of a run, without running
+    /// Read operands and compile, and tell memory, steps, tier and threads of a run, without running; of operands that
+    /// do not fit in --memory-limit, whether it would run part by part
     #[arg(long, conflicts_with_all = ["profile", "tune"])]
     pub dry_run: bool,
     /// Print one JSON object instead of a summary

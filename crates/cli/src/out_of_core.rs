@@ -11,7 +11,7 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, in_options, noted, tell};
 use crate::lists::{Disk, Kept, Readers};
-use crate::part_by_part::{From, Parts, WhyNot, not_in_parts};
+use crate::part_by_part::{From, Parts, WhyNot, check_order, not_in_parts};
 use crate::ranks::Operand;
 use crate::run::{Request, SHOWN, print_first, print_head, writes_standard};
 use crate::streams::{self, Until};
@@ -46,6 +46,8 @@ pub fn bytes_of_text(args: &RunArgs) -> Option<u64> {
 pub struct Plan {
     /// The modes by which they are, if dimensions are known; none of one that each part needs as a whole.
     modes: Option<BTreeMap<String, Option<usize>>>,
+    /// The variable whose loop is cut, if dimensions are known.
+    pub var: Option<String>,
 }
 
 impl Plan {
@@ -57,14 +59,20 @@ impl Plan {
         let guess = Guess { request, is_sure: Cell::new(true) };
         let surveyed = operands_of(args, request, Readers::Disk(&guess))
             .and_then(|operands| compiled(request, &operands));
-        match (surveyed.map(|tasks| tasks.pieces), guess.is_sure.into_inner()) {
-            (Ok(Ok(pieces)), _) => Ok(Ok(Plan { modes: Some(pieces.operands) })),
-            (Ok(Err(why)), true) => Ok(Err(WhyNot::of(why))),
+        let pieces = surveyed.map(|tasks| {
+            let pieces = tasks.pieces.clone().map_err(WhyNot::of)?;
+            check_order(&tasks, &pieces).map(|()| pieces)
+        });
+        match (pieces, guess.is_sure.into_inner()) {
+            (Ok(Ok(pieces)), _) => {
+                Ok(Ok(Plan { modes: Some(pieces.operands), var: Some(pieces.var) }))
+            }
+            (Ok(Err(why)), true) => Ok(Err(why)),
             (Err(failure), true) if failure.is_of_memory() => {
                 Ok(Err(WhyNot::of(failure.message())))
             }
             (Err(failure), is_sure) if is_sure || is_of_request(&failure) => Err(failure),
-            _ => Ok(Ok(Plan { modes: None })),
+            _ => Ok(Ok(Plan { modes: None, var: None })),
         }
     }
 }

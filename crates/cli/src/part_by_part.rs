@@ -73,11 +73,7 @@ impl<'p> Parts<'p> {
         operands: Vec<(String, Operand)>,
         mut spills: BTreeMap<String, Spill>,
     ) -> Result<Parts<'p>, Failure> {
-        let outermost = tasks.storage.format.levels().first().map(|level| level.map.modes());
-        if outermost.is_none_or(|modes| modes[0].index() != pieces.mode) {
-            let why = format!("parts of {} would not follow each other in its result", pieces.var);
-            return Err(not_in_parts(None, WhyNot::of(why)));
-        }
+        check_order(tasks, pieces).map_err(|why| not_in_parts(None, why))?;
         let mut sources = vec![];
         for (name, operand) in operands {
             let mode = pieces.operands.get(&name).copied().flatten();
@@ -297,6 +293,16 @@ impl Source {
             *weight = weight.saturating_add(bytes);
         }
     }
+}
+
+/// Refuses parts whose results would not follow each other in that of the whole.
+pub fn check_order(tasks: &Tasks, pieces: &Pieces) -> Result<(), WhyNot> {
+    let outermost = tasks.storage.format.levels().first().map(|level| level.map.modes());
+    if outermost.is_none_or(|modes| modes[0].index() != pieces.mode) {
+        let why = format!("parts of {} would not follow each other in its result", pieces.var);
+        return Err(WhyNot::of(why));
+    }
+    Ok(())
 }
 
 /// Why a program is not run part by part, and the way out.

@@ -9,9 +9,11 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, invalid, note, noted};
 use crate::json;
+use crate::out_of_core::{self, Plan};
+use crate::part_by_part::WhyNot;
 use crate::ranks::{Operands, Outcomes, Ranks, named, whole};
 use crate::recommend::{duration, size};
-use crate::run::Run;
+use crate::run::{Request, Run};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use tamis::{Backend, Diagnostic, Estimate, Kernel, LoopEstimate, Profile, budget};
@@ -112,11 +114,9 @@ fn stages(stages: &[(&'static str, f64)]) -> Value {
 }
 
 /// What a run is going to take.
-pub struct DryRun<'r> {
+pub struct DryRun {
     /// The kernel.
-    pub kernel: &'r Kernel,
-    /// The operands.
-    pub operands: &'r Operands,
+    pub kernel: Kernel,
     /// What was asked for to run it.
     pub backend: Backend,
     /// How many threads there are.
@@ -129,25 +129,27 @@ pub struct DryRun<'r> {
     pub warnings: Vec<Diagnostic>,
 }
 
-impl DryRun<'_> {
-    /// Tells it.
-    pub fn tell(&self, args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
-        let Operands::Whole(all) = self.operands else { unreachable!("ranks run no such") };
+impl DryRun {
+    /// Tells it, and whether there is room for it.
+    pub fn tell(
+        &self,
+        args: &RunArgs,
+        request: &Request,
+        operands: Operands,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let Operands::Whole(all) = &operands else { unreachable!("ranks run no such") };
         let estimate = self.kernel.estimate(&named(all))?;
+        let described = operands.json();
+        // A run in parts does not have them.
+        drop(operands);
+        let fit = Fit::of(args, request, estimate.bytes(self.threads))?;
         match args.json {
-            true => self.json(&estimate, out)?,
-            false => self.text(&estimate, out)?,
-        }
-        if estimate.bytes(self.threads) > budget::limit() as f64 && !args.json {
-            note(match args.memory_limit {
-                Some(_) => {
-                    "that is more than the limit: it runs part by part if its outermost loop can be cut and no operand is read \
-                     in parts and as a whole, else it is refused"
-                }
-                None => {
-                    "that is more memory than there is; --memory-limit runs some programs part by part"
-                }
-            });
+            true => self.json(&estimate, (described, &fit), out)?,
+            false => {
+                self.text(&estimate, out)?;
+                fit.note();
+            }
         }
         Ok(())
     }
@@ -185,7 +187,12 @@ impl DryRun<'_> {
         writeln!(out, "read operands in {reading}, compiled in {compiling}; nothing was computed")
     }
 
-    fn json(&self, estimate: &Estimate, out: &mut dyn Write) -> io::Result<()> {
+    fn json(
+        &self,
+        estimate: &Estimate,
+        (operands, fit): (Vec<Value>, &Fit),
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let kernels = estimate.kernels.iter().map(|kernel| {
             let loops = kernel.loops.iter().map(|l| {
                 json!({
@@ -210,8 +217,8 @@ impl DryRun<'_> {
         let [reading, parsing, compiling] = self.seconds;
         let mut of_stages = stages(self.kernel.stages());
         of_stages["parse"] = json!(parsing);
-        let object = json!({
-            "operands": self.operands.json(),
+        let mut object = json!({
+            "operands": operands,
             "kernels": kernels.collect::<Vec<_>>(),
             "backend": self.backend.name(),
             "tier": self.backend.at_first().name(),
@@ -229,9 +236,117 @@ impl DryRun<'_> {
             "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
             "notes": noted(),
         });
+        fit.put(&mut object);
         json::print(out, object)
     }
 }
+
+/// How a run gets by with the memory that it may take.
+enum Fit {
+    /// As a whole.
+    Whole,
+    /// Part by part, by the loop over this variable; none where files have to be read to know whether.
+    Parts(Option<String>),
+    /// Not, and why it does not run part by part.
+    Not(WhyNot),
+}
+
+impl Fit {
+    /// That of a run which takes about so many bytes.
+    fn of(args: &RunArgs, request: &Request, bytes: f64) -> Result<Fit, Failure> {
+        if bytes <= budget::limit() as f64 {
+            return Ok(Fit::Whole);
+        }
+        let not = |why: &str, help: &str| {
+            Ok(Fit::Not(WhyNot { why: why.to_owned(), help: help.to_owned() }))
+        };
+        match (&args.memory_limit, out_of_core::bytes_of_text(args)) {
+            (None, _) => not("there is no --memory-limit", "give one: some programs keep to it"),
+            (_, None) => not("no operand is a plain .mtx or .tns file", "raise the limit"),
+            _ => Ok(match Plan::of(args, request)? {
+                Ok(plan) => Fit::Parts(plan.var),
+                Err(why) => Fit::Not(why),
+            }),
+        }
+    }
+
+    /// Tells what is not as a whole.
+    fn note(&self) {
+        const MORE: &str = "that is more memory than it may take";
+        match self {
+            Fit::Whole => {}
+            Fit::Parts(Some(var)) => note(&format!("{MORE}: it runs part by part, cut at {var}")),
+            Fit::Parts(None) => note(&format!("{MORE}: {UNKNOWN}")),
+            Fit::Not(WhyNot { why, help }) => {
+                note(&format!("{MORE}, and the program is not run part by part: {why}; {help}"));
+            }
+        }
+    }
+
+    /// Adds it to what is told as JSON.
+    fn put(&self, object: &mut Value) {
+        let (in_parts, var, why) = match self {
+            Fit::Whole => (Some(false), None, None),
+            Fit::Parts(var) => (var.as_ref().map(|_| true), var.as_ref(), None),
+            Fit::Not(not) => (Some(false), None, Some(&not.why)),
+        };
+        object["part_by_part"] = json!(in_parts);
+        object["cut_variable"] = json!(var);
+        object["not_in_parts"] = json!(why);
+    }
+}
+
+/// What is told where files do not say their dimensions.
+const UNKNOWN: &str = "it runs part by part, if its outermost loop can be cut; the files tell";
+
+/// Tells of a program whose operands do not fit in memory, so that it would run part by part; its files have so many
+/// bytes of text.
+pub fn tell_parts(
+    args: &RunArgs,
+    request: &Request,
+    (plan, bytes): (&Plan, u64),
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (backend, threads) = (request.options.backend.name(), request.threads);
+    let limit = budget::limit();
+    if args.json {
+        let mut object = json!({
+            "backend": backend,
+            "tier": request.options.backend.at_first().name(),
+            "threads": threads,
+            "schedule": request.options.schedule.to_string(),
+            "limit_bytes": limit,
+            "warnings": [],
+            "notes": noted(),
+        });
+        OF_OPERANDS.iter().for_each(|&key| object[key] = Value::Null);
+        Fit::Parts(plan.var.clone()).put(&mut object);
+        return Ok(json::print(out, object)?);
+    }
+    let how = match &plan.var {
+        Some(var) => format!("it runs part by part, cut at {var}"),
+        None => UNKNOWN.to_owned(),
+    };
+    let (bytes, limit) = (size(bytes), size(limit as u64));
+    writeln!(out, "memory: the operands, of files of {bytes}, do not fit in {limit}: {how}")?;
+    let s = if threads == 1 { "" } else { "s" };
+    writeln!(out, "runs on: {backend}, {threads} thread{s}")?;
+    Ok(writeln!(out, "operands were not read as a whole; nothing was computed")?)
+}
+
+/// What only operands in memory tell.
+const OF_OPERANDS: [&str; 10] = [
+    "operands",
+    "kernels",
+    "steps",
+    "bytes",
+    "operand_bytes",
+    "result_bytes",
+    "workspace_bytes",
+    "operand_seconds",
+    "compile_seconds",
+    "stages",
+];
 
 /// A loop and how often it iterates.
 fn trips(l: &LoopEstimate) -> String {

@@ -31,8 +31,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     }
     profile::check(args, ranks)?;
     let request = Request::of(args, ranks)?;
-    let may_be_cut =
-        args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune && !args.dry_run;
+    let may_be_cut = args.memory_limit.is_some() && matches!(ranks, Ranks::One) && !args.tune;
     let text = if may_be_cut { out_of_core::bytes_of_text(args) } else { None };
     let Some(text) = text else { return whole(args, request, ranks, out) };
     streams::keep(Until::End);
@@ -51,6 +50,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     };
     match plan {
         Ok(_) if args.profile => profile::refuse_parts(),
+        Ok(plan) if args.dry_run => profile::tell_parts(args, &request, (&plan, text), out),
         Ok(plan) => out_of_core::run(args, request, plan, failure, out),
         Err(why) => Err(not_in_parts(failure, why)),
     }
@@ -116,6 +116,7 @@ fn whole(
     ranks: Ranks<'_>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let asked = args.dry_run.then(|| request.clone());
     let Request { program, formats, mut options, layout, outputs, threads, parsing } = request;
     let (dtype, backend) = (options.datatype, options.backend);
     let start = Instant::now();
@@ -146,11 +147,10 @@ fn whole(
     notes::quotients(&kernel, &formats, dtype);
     let warnings = warned(&kernel, &operands, &told, args)?;
     let schedule = options.schedule.to_string();
-    if args.dry_run {
+    if let Some(request) = asked {
         let seconds = [operand_seconds, parsing, compile_ms / 1e3];
-        let (kernel, operands) = (&kernel, &operands);
-        let dry = DryRun { kernel, operands, backend, threads, schedule, seconds, warnings };
-        return dry.tell(args, out);
+        let dry = DryRun { kernel, backend, threads, schedule, seconds, warnings };
+        return dry.tell(args, &request, operands, out);
     }
     let (results, runs, profile) = match args.profile {
         true => profile::profiled(&kernel, &operands, (args.time, parsing))?,

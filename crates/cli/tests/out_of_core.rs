@@ -127,6 +127,41 @@ fn what_is_not_run_in_parts_says_why() {
 }
 
 #[test]
+fn dry_runs_tell_whether_there_will_be_parts() {
+    let a = format!("A={}", input("d.mtx", &matrix("real general", 2000, 31)));
+    let dry = |program: &str, more: &[&str], status: i32, expected: &str| {
+        let run = ["run", program, "-i", &a, "--dry-run", "--quiet"];
+        check(&[&run[..], more].concat(), status, expected);
+    };
+    let (spmv, x) = ("y(i) = A(i,j) * x(j)", ["-g", "x=2000:dense"]);
+    let limited = |more: &[&'static str]| [&x[..], &["--memory-limit", "2M"], more].concat();
+    dry(spmv, &limited(&[]), 0, "do not fit in 2.0 MB: it runs part by part, cut at i\n");
+    dry(spmv, &limited(&["--json"]), 0, "\"cut_variable\":\"i\"");
+    dry(spmv, &limited(&["--json"]), 0, "\"part_by_part\":true");
+    let sum = "is not run part by part: what parts of its outermost loop add up";
+    dry("y(j) = A(i,j) * x(i)", &limited(&[]), 1, sum);
+    let keys = |limit: &str| {
+        let run = ["run", spmv, "-i", &a, "--dry-run", "--json", "--memory-limit", limit];
+        let output = tamis(&[&run[..], &x].concat()).stdout;
+        let object: serde_json::Value = serde_json::from_slice(&output).unwrap();
+        object.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(keys("2M"), keys("1G"));
+    dry(spmv, &limited(&["--time", "3"]), 1, "each of 3 runs would read the files again");
+    // The operand fits, and the result does not.
+    let more = "note: that is more memory than it may take";
+    let dense = |more: &[&'static str]| [&["-f", "B=dense"], more].concat();
+    let told = format!("{more}: it runs part by part, cut at i\n");
+    dry("B(i,j) = A(i,j) + 1", &dense(&["--memory-limit", "20M"]), 0, &told);
+    let json = dense(&["--memory-limit", "20M", "--json"]);
+    dry("B(i,j) = A(i,j) + 1", &json, 0, "\"not_in_parts\":null");
+    dry("B(i,j) = A(i,j) + 1", &dense(&["--json"]), 0, "\"part_by_part\":false");
+    let outer = ["run", "C(i,j) = x(i) * y(j)", "-g", "x=2000:dense", "-g", "y=2000:dense"];
+    let told = format!("{more}, and the program is not run part by part: no operand is a plain");
+    check(&[&outer[..], &["--dry-run", "--memory-limit", "20M"]].concat(), 0, &told);
+}
+
+#[test]
 fn flaws_of_large_files_are_told_as_ever() {
     let good = matrix("real general", 2000, 31);
     let lines: Vec<&str> = good.lines().collect();
