@@ -39,3 +39,33 @@ fn integers_are_exact() {
     let larger = ["run", "a = B / 2", "-i", "B=18446744073709551615"];
     check(&larger, 0, "which f64 rounds: --dtype u64 keeps them\n");
 }
+
+/// Texts do not say that a number is narrow: who reads them has the number that was stored.
+#[test]
+fn narrow_numbers_are_written_as_they_are() {
+    let text = |path: &std::path::Path| std::fs::read_to_string(path).expect("written");
+    let path = scratch("tenth.tns");
+    std::fs::write(&path, "# dims: 1 1\n1 1 0.1\n").expect("written");
+    for (datatype, number) in [
+        ("f16", "0.0999755859375"),
+        ("bf16", "0.10009765625"),
+        ("f32", "0.10000000149011612"),
+        ("c64", "0.10000000149011612+0j"),
+    ] {
+        let to = format!("csr{{{datatype}}}");
+        let mut from = path.clone();
+        for name in ["narrow.mtx", "narrow.tns", "again.mtx", "again.tns"] {
+            let back = scratch(name);
+            let files = [from.to_string_lossy(), back.to_string_lossy()];
+            check(&["convert", &files[0], &files[1], "--to", &to], 0, "1 entry");
+            let field = if name.ends_with("tns") { number } else { &number.replace("+0j", " 0") };
+            assert!(text(&back).ends_with(&format!("\n1 1 {field}\n")), "{}", text(&back));
+            from = back;
+        }
+        let (operand, result) = (format!("A={}", from.display()), scratch("result.tns"));
+        let of = [format!("A={to}"), format!("B={to}"), format!("B={}", result.display())];
+        let run = ["run", "B(i,j) = A(i,j)", "-i", &operand, "-f", &of[0], "-f", &of[1]];
+        check(&[&run[..], &["-o", &of[2]]].concat(), 0, "B: 1 x 1");
+        assert_eq!(text(&result), text(&from));
+    }
+}

@@ -1,7 +1,10 @@
-//! Numbers to text: the shortest that reads back exactly.
+//! Numbers to text: the shortest that reads back exactly as an `f64`, whatever the type, since readers do not know it.
+//!
+//! ```text
+//! 0.1f32   0.10000000149011612
+//! ```
 
 use crate::progress;
-use std::fmt::Debug;
 use std::io::Write;
 use tamis_runtime::{Scalar, Values};
 
@@ -21,7 +24,7 @@ pub(crate) fn push_integer(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends a float: `3`, `0.5`, `1e300`, `inf`, `NaN`.
-pub(crate) fn push_float(out: &mut Vec<u8>, value: impl Debug) {
+fn push_float(out: &mut Vec<u8>, value: f64) {
     // Debug, unlike Display, writes large and small numbers with an exponent.
     write_to(out, format_args!("{value:?}"));
     if out.ends_with(b".0") {
@@ -51,34 +54,31 @@ pub(crate) fn push_value(
     position: usize,
     complex: ComplexText,
 ) {
-    match values.get(position) {
-        Scalar::F32(x) => push_float(out, x),
+    match wide(values.get(position)) {
         Scalar::F64(x) => push_float(out, x),
-        // A NaN is written without its sign.
-        Scalar::C64([re, im]) => {
-            push_complex(out, re, im, im.is_nan() || im.is_sign_positive(), complex);
-        }
         Scalar::C128([re, im]) => {
-            push_complex(out, re, im, im.is_nan() || im.is_sign_positive(), complex);
+            push_float(out, re);
+            match complex {
+                ComplexText::TwoFields => out.push(b' '),
+                // A NaN is written without its sign.
+                ComplexText::OneField if im.is_nan() || im.is_sign_positive() => out.push(b'+'),
+                ComplexText::OneField => {}
+            }
+            push_float(out, im);
+            if let ComplexText::OneField = complex {
+                out.push(b'j');
+            }
         }
         x => write_to(out, format_args!("{x}")),
     }
 }
 
-fn push_complex<T: Debug>(out: &mut Vec<u8>, re: T, im: T, has_plus: bool, complex: ComplexText) {
-    push_float(out, re);
-    match complex {
-        ComplexText::TwoFields => {
-            out.push(b' ');
-            push_float(out, im);
-        }
-        ComplexText::OneField => {
-            if has_plus {
-                out.push(b'+');
-            }
-            push_float(out, im);
-            out.push(b'j');
-        }
+/// A number of 16 or 32 bits as one of 64, which texts are of.
+pub(crate) fn wide(value: Scalar) -> Scalar {
+    match value {
+        Scalar::F32(x) => Scalar::F64(x.into()),
+        Scalar::C64(z) => Scalar::C128(z.map(f64::from)),
+        x => x,
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::error::FileError;
 use crate::header::{FILL_MARK, WriteOptions};
 use crate::save::not_writable;
-use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
+use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, wide, write_to};
 use std::io::{self, Write};
 use std::path::Path;
 use tamis_runtime::{Coordinates, Scalar};
 
 /// Writes a tensor as plain FROSTT text; `path` names the file in errors.
 ///
-/// The first line gives the dimensions; floats are the shortest text that reads back exactly. A
+/// The first line gives the dimensions; floats are the shortest text that reads back exactly as an `f64`. A
 /// tensor of order 0 is its value alone, the fill value if it has none, without comments.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ fn write_text(
     write_head(out, coordinates.dims(), options)?;
     if coordinates.dims().is_empty() && coordinates.vals().is_empty() {
         let value = options.fill.unwrap_or(Scalar::I64(0));
-        return writeln!(out, "{value}");
+        return writeln!(out, "{}", wide(value));
     }
     write_entries(out, coordinates)
 }
@@ -54,7 +54,7 @@ pub(crate) fn write_head(
     }
     text.push(b'\n');
     if let Some(fill) = options.fill {
-        write_to(&mut text, format_args!("# {FILL_MARK} {fill}\n"));
+        write_to(&mut text, format_args!("# {FILL_MARK} {}\n", wide(fill)));
     }
     for line in options.comments.iter().flat_map(|comment| comment.lines()) {
         write_to(&mut text, format_args!("# {line}\n"));

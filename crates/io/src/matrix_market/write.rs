@@ -4,7 +4,7 @@ use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode};
 use crate::header::{FILL_MARK, FileFormat, Layout, WriteOptions};
 use crate::save::not_writable;
-use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
+use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, wide, write_to};
 use crate::triangles::{Kept, entries_written};
 use std::io::Write;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn head(shape: &Shape, field: &str, count: Option<u64>, options: &WriteOptions) 
     let field = if values { field } else { "pattern" };
     write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} {symmetry}\n"));
     if let Some(fill) = options.fill {
-        write_to(&mut text, format_args!("% {FILL_MARK} {fill}\n"));
+        write_to(&mut text, format_args!("% {FILL_MARK} {}\n", wide(fill)));
     }
     for line in options.comments.iter().flat_map(|comment| comment.lines()) {
         write_to(&mut text, format_args!("% {line}\n"));

@@ -2,7 +2,7 @@
 
 use crate::Folder;
 use crate::random::Random;
-use tamis_io::{Coordinates, F16, Layout, Values, WriteOptions, read, write};
+use tamis_io::{Bf16, Coordinates, F16, Layout, Values, WriteOptions, read, write};
 
 /// Floats that are hard to write or read.
 const HARD: [f64; 10] = [
@@ -70,6 +70,11 @@ fn random_values(random: &mut Random, kind: usize, length: usize) -> Values {
             fill(&mut |r| v.push(F16::from(random_float(r) as f32)));
             Values::F16(v)
         }
+        8 => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push(Bf16::from(random_float(r) as f32)));
+            Values::Bf16(v)
+        }
         _ => {
             let mut v = Vec::new();
             fill(&mut |r| v.push(r.next() as u16));
@@ -90,11 +95,8 @@ fn random_tensor(random: &mut Random, order: usize, kind: usize) -> Coordinates 
 
 /// The entries as coordinates and bits, where every NaN is the same and integers are floats if
 /// the format has no integers.
-fn bits(tensor: &Coordinates, has_integers: bool, single: bool) -> Vec<(Vec<u64>, [u64; 2])> {
-    let float = |x: f64| {
-        let x = if single { f64::from(x as f32) } else { x };
-        if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
-    };
+fn bits(tensor: &Coordinates, has_integers: bool) -> Vec<(Vec<u64>, [u64; 2])> {
+    let float = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
     let integer = |x: i64| if has_integers { x as u64 } else { float(x as f64) };
     let values: Vec<[u64; 2]> = match &tensor.vals() {
         complex if complex.datatype().is_complex() => {
@@ -115,13 +117,12 @@ fn check(folder: &Folder, tensor: &Coordinates, name: &str) {
     write(&path, tensor, &options).unwrap();
     let back = read(&path).unwrap();
     let is_frostt = name.contains(".tns");
-    let single = matches!(tensor.vals(), Values::F32(_) | Values::C64(_) | Values::F16(_));
-    let mut expect = bits(tensor, !is_frostt, single);
+    let mut expect = bits(tensor, !is_frostt);
     if name.contains(".rb") {
         expect.sort_by_key(|(crds, _)| (crds[1], crds[0]));
     }
     assert_eq!(back.coordinates.dims(), tensor.dims());
-    assert_eq!(bits(&back.coordinates, !is_frostt, single), expect, "{name} {tensor:?}");
+    assert_eq!(bits(&back.coordinates, !is_frostt), expect, "{name} {tensor:?}");
     let has_comments = !is_frostt || !tensor.dims().is_empty();
     assert_eq!(back.header.comments.len(), usize::from(has_comments));
 }
@@ -131,7 +132,7 @@ fn every_format_and_type() {
     let folder = Folder::new();
     let mut random = Random(1);
     for round in 0..40 {
-        for kind in 0..9 {
+        for kind in 0..10 {
             let matrix = random_tensor(&mut random, 2, kind);
             for name in ["a.mtx", "a.mtx.gz", "a.rb", "a.rb.gz", "a.tns", "a.tns.gz"] {
                 check(&folder, &matrix, name);
