@@ -276,7 +276,7 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub drop_zeros: bool,
     /// Pack the tensor in this format in between, whichever it is: entries come out in its order,
-    /// duplicates are summed unless it keeps them, integers and fractions are checked to fit, and
+    /// duplicates are summed unless it keeps them, numbers that do not fit its type are refused, and
     /// elements that it adds (blocks, diagonals, dense) are written as zeros; implies --expand
     #[arg(long, value_name = "FORMAT", value_parser = Names::of_formats(), hide_possible_values = true)]
     pub to: Option<String>,

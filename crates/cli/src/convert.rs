@@ -2,6 +2,7 @@
 
 use crate::args::ConvertArgs;
 use crate::failure::{Failure, invalid, note, noted};
+use crate::lists::{Listed, rounded};
 use crate::recommend::storage;
 use crate::written::note_fill;
 use crate::{inputs, json, progress};
@@ -36,7 +37,12 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
         let _packing = progress::stage("packing");
         let packed = tamis::pack(&list, &storage, Duplicates::Sum)?;
         // Both lists at once are more than needed.
-        drop(list);
+        let (own, read) = (list.vals().datatype(), Listed::Whole(list));
+        let rounded = rounded(args.input.display(), &read, storage.datatype);
+        if let (Some(rounded), false) = (rounded, args.quiet) {
+            note(&format!("{rounded}: --to with {{{own}}} keeps them"));
+        }
+        drop(read);
         list = packed.to_coordinates()?;
     }
     let options = written(args, &header, format.or(standard.then_some(header.format)));

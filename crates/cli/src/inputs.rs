@@ -5,7 +5,7 @@ use crate::dimensions::{self, Dimensions, dimensions};
 use crate::failure::{Failure, assignment, invalid, note, suggested};
 use crate::generate::{Density, Generator};
 use crate::given::{check_all_given, next, order_of, other_order, twice};
-use crate::lists::{About, List, Listed, Readers, files};
+use crate::lists::{About, List, Listed, Readers, files, rounded};
 use crate::progress;
 use crate::ranks::{Operand, Ranks};
 use std::collections::BTreeMap;
@@ -169,9 +169,7 @@ pub fn operands(
     check_all_given(program, &lists.keys().chain(operands.keys()).map(String::as_str).collect())?;
     for (name, list) in lists {
         let storage = list.about().storage(&name, formats.get(&name), dtype)?;
-        if storage.datatype.is_float() && list.list.is_rounded() {
-            let rounded =
-                format!("{name} has integers beyond 2^53, which {} rounds", storage.datatype);
+        if let Some(rounded) = rounded(&name, &list.list, storage.datatype) {
             let own = list.list.datatype();
             match tamis::format::fill_value(storage.fill, own) {
                 Ok(_) => note(&format!("{rounded}: --dtype {own} keeps them")),

@@ -15,6 +15,7 @@ use crate::progress;
 use crate::ranks::Ranks;
 use crate::streams;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use tamis::notation::Program;
 use tamis::{Coordinates, DataType, FormatSpec, IndexWidth, Scalar, Storage, Values};
@@ -123,19 +124,14 @@ impl Listed {
         }
     }
 
-    /// Whether there are integers that floats round.
-    pub fn is_rounded(&self) -> bool {
-        let lists = match self {
-            Listed::Whole(list) => std::slice::from_ref(list),
-            Listed::OfRanks { parts, .. } => parts,
+    /// Whether there are integers that a type rounds.
+    pub fn is_rounded(&self, datatype: DataType) -> bool {
+        match self {
+            Listed::Whole(list) => is_rounded(list, datatype),
+            Listed::OfRanks { parts, .. } => parts.iter().any(|list| is_rounded(list, datatype)),
             // Text is read as integers only where there are such.
-            Listed::OnDisk { datatype, .. } => return datatype.integers().is_some(),
-        };
-        lists.iter().any(|list| match list.vals() {
-            Values::I64(vals) => vals.iter().any(|&x| x as f64 as i128 != i128::from(x)),
-            Values::U64(vals) => vals.iter().any(|&x| x as f64 as i128 != i128::from(x)),
-            _ => false,
-        })
+            Listed::OnDisk { datatype: own, .. } => datatype.is_float() && own.integers().is_some(),
+        }
     }
 
     /// How many values would be stored, where that is known.
@@ -153,6 +149,29 @@ impl Listed {
             Listed::OfRanks { .. } | Listed::OnDisk { .. } => None,
         }
     }
+}
+
+/// Whether there are integers that a type rounds.
+fn is_rounded(list: &Coordinates, datatype: DataType) -> bool {
+    let vals = list.vals();
+    let is_rounded = |n: usize| {
+        let value = vals.get(n);
+        value.integer().is_some_and(|x| value.stored(datatype).as_f64() as i128 != x)
+    };
+    let are_integers = !vals.datatype().is_float() && vals.datatype() != DataType::Bool;
+    datatype.is_float() && are_integers && (0..vals.len()).any(is_rounded)
+}
+
+/// That a type rounds integers of something, if it does.
+pub fn rounded(what: impl Display, list: &Listed, datatype: DataType) -> Option<String> {
+    let digits = match datatype.part() {
+        DataType::Bf16 => 8,
+        DataType::F16 => 11,
+        DataType::F32 => 24,
+        _ => 53,
+    };
+    let told = || format!("{what} has integers beyond 2^{digits}, which {datatype} rounds");
+    list.is_rounded(datatype).then(told)
 }
 
 /// An operand before it is stored.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{check, scratch};
+use support::{check, scratch, tamis};
 
 /// Integers of 64 bit are those of their text, in files and as scalars.
 #[test]

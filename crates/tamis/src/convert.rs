@@ -16,8 +16,8 @@ use tamis_runtime::{Coordinates, Duplicates, Tensor, is_list};
 ///
 /// Values become the storage's data type: integers are summed in 64 bits and checked to fit,
 /// anything but zero is true. Refused are coordinates outside their dimension, positions or
-/// coordinates that do not fit their index width, fractions as integers, and, if asked,
-/// duplicates.
+/// coordinates that do not fit their index width, fractions as integers, finite numbers that would become infinite,
+/// and, if asked, duplicates.
 pub fn pack(
     list: &Coordinates,
     storage: &Storage,

@@ -66,8 +66,8 @@ pub fn elements(list: &Coordinates, fill: Option<Scalar>) -> Result<Values, Diag
 ///
 /// Values become the storage's data type: sums of integers below 64 bits are exact and checked to fit,
 /// anything but zero is true. Refused are coordinates outside their dimension, positions or
-/// coordinates that do not fit their index width, fractions as integers, and, if asked,
-/// duplicates.
+/// coordinates that do not fit their index width, fractions as integers, finite numbers that would become infinite,
+/// and, if asked, duplicates.
 pub fn pack(
     list: &Coordinates,
     storage: &Storage,

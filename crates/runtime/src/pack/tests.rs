@@ -225,7 +225,17 @@ fn values_that_do_not_fit_are_refused() {
     );
     check(
         &refusal("sparse{i64}", &[9], &[&[0]], Values::F64(vec![9_223_372_036_854_775_808.0])),
-        "error[type-mismatch]: the value 9223372036854776000 is not an integer that fits i64\n  \
+        "error[type-mismatch]: the value 9.223372036854776e18 is not an integer that fits i64\n  \
+         = help: store the tensor as f64",
+    );
+    check(
+        &refusal("sparse{i32}", &[9], &[&[0]], Values::F64(vec![1e300])),
+        "error[type-mismatch]: the value 1e300 is not an integer that fits i32\n  \
+         = help: store the tensor as f64",
+    );
+    check(
+        &refusal("sparse{f32}", &[9], &[&[0, 1]], Values::F64(vec![f64::INFINITY, 1e300])),
+        "error[type-mismatch]: the value 1e300 does not fit f32\n  \
          = help: store the tensor as f64",
     );
     check(

@@ -28,32 +28,35 @@ impl<'v> Numbers<'v> {
             return Err(Diagnostic::new(Code::TypeMismatch, message)
                 .help(format!("store the tensor as {complex}")));
         }
+        let numbers = Numbers { vals, datatype };
         let summed = datatype.register().datatype().integers();
-        let Some(summed) = summed.filter(|_| datatype != DataType::Bool) else {
-            return Ok(Numbers { vals, datatype });
+        let is_held = match (&summed, vals.datatype().integers()) {
+            _ if datatype == DataType::Bool => true,
+            (Some(all), Some(own)) => all.contains(own.start()) && all.contains(own.end()),
+            (Some(_), None) => false,
+            (None, _) => {
+                let own = vals.datatype();
+                datatype.part() == DataType::F64 || own.promote(datatype) == datatype
+            }
         };
-        let own = vals.datatype().integers();
-        if own.is_some_and(|own| summed.contains(own.start()) && summed.contains(own.end())) {
-            return Ok(Numbers { vals, datatype });
+        if is_held {
+            return Ok(numbers);
         }
-        let holds = |n: usize| match vals.get(n) {
-            Scalar::F32(x) => is_whole(f64::from(x), &summed),
-            Scalar::F64(x) => is_whole(x, &summed),
-            x => x.integer().is_some_and(|x| summed.contains(&x)),
-        };
         let parts = threads::map(vals.len().div_ceil(PART), &|k| {
-            (k * PART..vals.len().min((k + 1) * PART)).find(|&n| !holds(n))
+            let mut part = k * PART..vals.len().min((k + 1) * PART);
+            part.find(|&n| !is_number_of(vals.get(n), datatype, summed.as_ref()))
         });
-        match parts.into_iter().flatten().next() {
-            None => Ok(Numbers { vals, datatype }),
-            Some(n) => {
-                let x = vals.get(n);
-                if let Some(x) = x.integer() {
-                    return Err(beyond(x, datatype));
-                }
-                let x = x.as_f64();
-                let message = format!("the value {x} is not an integer that fits {datatype}");
-                Err(Diagnostic::new(Code::TypeMismatch, message).help("store the tensor as f64"))
+        let first = parts.into_iter().flatten().next().map(|n| vals.get(n));
+        match (first, first.and_then(Scalar::integer)) {
+            (None, _) => Ok(numbers),
+            (_, Some(x)) => Err(beyond(x, datatype)),
+            (Some(x), None) => {
+                let reason =
+                    if summed.is_some() { "is not an integer that fits" } else { "does not fit" };
+                let wide = if datatype.is_complex() { DataType::C128 } else { DataType::F64 };
+                let message = format!("the value {x} {reason} {datatype}");
+                let help = format!("store the tensor as {wide}");
+                Err(Diagnostic::new(Code::TypeMismatch, message).help(help))
             }
         }
     }
@@ -92,6 +95,20 @@ pub(super) fn bits(c: Scalar, datatype: DataType) -> u128 {
         Scalar::F64(x) => u128::from(x.to_bits()),
         Scalar::C64([re, im]) => u128::from(re.to_bits()) | u128::from(im.to_bits()) << 32,
         Scalar::C128([re, im]) => u128::from(re.to_bits()) | u128::from(im.to_bits()) << 64,
+    }
+}
+
+/// Whether a number has a meaning in a data type, which sums these integers: it is one of them, or no finite number that
+/// becomes infinite.
+fn is_number_of(x: Scalar, datatype: DataType, summed: Option<&RangeInclusive<i128>>) -> bool {
+    let Some(summed) = summed else {
+        let is_kept =
+            |x: Scalar| !x.as_f64().is_finite() || x.stored(datatype.part()).as_f64().is_finite();
+        return x.parts().into_iter().all(is_kept);
+    };
+    match x.integer() {
+        Some(x) => summed.contains(&x),
+        None => is_whole(x.as_f64(), summed),
     }
 }
 
