@@ -270,8 +270,7 @@ fn read(
     if order == 0
         && let Some(value) = Scalar::parse(file)
     {
-        let is_infinite = value.parts().iter().any(|x| x.as_f64().is_infinite());
-        if is_infinite && !file.contains("inf") {
+        if value.is_beyond(file) {
             let reason = "the number is beyond 1.8e308, the largest";
             return Err(invalid(&format!("-i {name}={file}"), reason, "write inf, or scale it"));
         }

@@ -69,3 +69,64 @@ fn narrow_numbers_are_written_as_they_are() {
         assert_eq!(text(&result), text(&from));
     }
 }
+
+/// No finite number becomes infinite, whatever asks for a narrower type; infinite ones stay.
+#[test]
+fn numbers_beyond_a_narrow_type_are_refused() {
+    let path = scratch("beyond.tns");
+    let file = path.to_string_lossy();
+    for (value, datatype, wide) in [
+        ("70000.5", "f16", "f64"),
+        ("1e+300", "f32", "f64"),
+        ("-1e39", "bf16", "f64"),
+        ("1e39+0j", "c64", "c128"),
+    ] {
+        std::fs::write(&path, format!("# dims: 2 2\n1 1 1\n1 2 {value}\n")).expect("written");
+        let help = format!(" does not fit {datatype}\n  = help: store the tensor as {wide}\n");
+        let (to, of) = (format!("csr{{{datatype}}}"), format!("A={file}"));
+        check(&["convert", &file, "-", "--format", "tns", "--to", &to], 2, &help);
+        let run = ["run", "n = sum(i, j, abs(A(i,j)))", "-i", &of];
+        check(&[&run[..], &["-f", &format!("A={to}")]].concat(), 2, &help);
+        check(&[&run[..], &["--dtype", datatype]].concat(), 2, &help);
+    }
+    let whole = scratch("beyond.mtx");
+    let text = "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 70000\n2 2 1\n";
+    std::fs::write(&whole, text).expect("written");
+    let convert = ["convert", &whole.to_string_lossy(), "-", "--format", "tns", "--to"];
+    check(&[&convert[..], &["csr{f16}"]].concat(), 1, "the value 70000 does not fit f16\n");
+    std::fs::write(&path, "# dims: 2 2\n1 1 inf\n1 2 65504\n").expect("written");
+    let convert = ["convert", &file, "-", "--format", "tns", "--to", "csr{f16}"];
+    check(&convert, 0, "1 1 inf\n1 2 65504\n");
+}
+
+/// What a conversion rounds is told, too.
+#[test]
+fn conversions_note_integers_that_are_rounded() {
+    let path = scratch("rounded.mtx");
+    for (value, datatype, digits) in
+        [("9007199254740993", "f64", 53), ("16777217", "f32", 24), ("2049", "f16", 11)]
+    {
+        let text =
+            format!("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 {value}\n");
+        std::fs::write(&path, text).expect("written");
+        let (file, to) = (path.to_string_lossy(), format!("csr{{{datatype}}}"));
+        let convert = ["convert", &file, "-", "--format", "tns", "--to", &to];
+        let told = format!("2^{digits}, which {datatype} rounds: --to with {{i64}} keeps them\n");
+        check(&convert, 0, &told);
+        let output = tamis(&[&convert[..], &["--quiet"]].concat());
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
+}
+
+#[test]
+fn numbers_beyond_the_largest_are_refused_where_they_are_written() {
+    let beyond = "the number is beyond 1.8e308, the largest\n  | s = 1e400\n  |     ^^^^^\n";
+    check(&["run", "s = 1e400"], 2, &format!("{beyond}  = help: write inf\n"));
+    check(&["run", "s = -1e400j"], 2, "help: write infj\n");
+    check(&["run", "s = -1e308"], 0, "  -1e308\n");
+    let sum = ["run", "s = sum(i, x(i))", "-g", "x=5:0.5", "-f", "x=sparse{fill: -1e400}"];
+    check(&sum, 2, "the fill value is beyond 1.8e308, the largest number\n");
+    let path = scratch("fill.tns");
+    std::fs::write(&path, "# dims: 2\n# tamis fill: 1e400\n1 1\n").expect("written");
+    check(&["info", &path.to_string_lossy()], 1, "fill");
+}

@@ -145,7 +145,8 @@ fn complex_parts(field: &[u8]) -> [Option<&[u8]>; 2] {
 
 /// How a number is said in a file that only has text: names of what is no number in any case, as values have them.
 pub(crate) fn scalar_of(text: &str) -> Option<Scalar> {
-    Scalar::parse(&text.trim().to_ascii_lowercase().replace("infinity", "inf"))
+    let text = text.trim().to_ascii_lowercase().replace("infinity", "inf");
+    Scalar::parse(&text).filter(|value| !value.is_beyond(&text))
 }
 
 #[cfg(test)]

@@ -76,6 +76,10 @@ impl FormatParser<'_> {
             _ => Scalar::parse(text),
         };
         match scalar {
+            Some(scalar) if scalar.is_beyond(text) => {
+                let message = "the fill value is beyond 1.8e308, the largest number";
+                Err(self.refuse(Code::Syntax, span, message).help("write inf"))
+            }
             Some(scalar) => Ok((scalar, span)),
             None => {
                 let message = "the fill value is not a number";

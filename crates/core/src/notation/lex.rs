@@ -199,6 +199,10 @@ impl Lexer<'_> {
             number.parse().map(Kind::Float).ok()
         };
         match kind {
+            Some(Kind::Float(x) | Kind::Imaginary(x)) if x.is_infinite() => {
+                let help = if imaginary { "write infj" } else { "write inf" };
+                return refuse(end + glued, "the number is beyond 1.8e308, the largest", help);
+            }
             Some(kind) => self.push(kind, end + glued),
             None => return refuse(end, "the integer is too large", "write it with a point"),
         }

@@ -111,9 +111,9 @@ fn numbers() {
     check("a = -9223372036854775808", "a = -9223372036854775808");
     check("a = 9223372036854775807", "a = 9223372036854775807");
     check("a = -0.0 + -0", "a = -0.0 + 0");
-    check("a = inf - 1e400", "a = inf - inf");
+    check("a = inf - inf", "a = inf - inf");
     check("a = 1e300", "a = 1e300");
-    check("a = -inf + 1e400j * infj", "a = -inf + infj * infj");
+    check("a = -inf + infj * infj", "a = -inf + infj * infj");
 }
 
 #[test]

@@ -53,6 +53,11 @@ impl Scalar {
         integer.or_else(|| text.parse().map(Scalar::F64).ok())
     }
 
+    /// Whether the constant is infinite though its text, of digits, is not: the text is beyond the largest number.
+    pub fn is_beyond(self, text: &str) -> bool {
+        !text.contains("inf") && self.parts().iter().any(|x| x.as_f64().is_infinite())
+    }
+
     /// Whether the constant is complex, be it on the real axis.
     pub fn is_complex(self) -> bool {
         matches!(self, Scalar::C64(_) | Scalar::C128(_))
