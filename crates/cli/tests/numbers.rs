@@ -130,3 +130,18 @@ fn numbers_beyond_the_largest_are_refused_where_they_are_written() {
     std::fs::write(&path, "# dims: 2\n# tamis fill: 1e400\n1 1\n").expect("written");
     check(&["info", &path.to_string_lossy()], 1, "fill");
 }
+
+/// Stored zeros are counted by a fill value that no entry has.
+#[test]
+fn stored_entries_are_counted() {
+    let path = scratch("ratings.tns");
+    std::fs::write(&path, "# dims: 2 3\n1 1 0\n1 2 3\n2 3 5\n").expect("written");
+    let input = format!("A={}", path.display());
+    let count = ["run", "n = sum(i, j, A(i,j) != 0)", "-i", &input];
+    check(&count, 0, "  2.0\n");
+    let count = ["run", "n = sum(i, j, A(i,j) != -1)", "-i", &input, "-f", "A=csr{fill: -1}"];
+    check(&count, 0, "  3.0\n");
+    let mean = "m(i) = sum(j, A(i,j) * (A(i,j) != -1)) / sum(j, A(i,j) != -1)";
+    let mean = ["run", mean, "-i", &input, "-f", "A=csr{fill: -1}", "-o", "m=-"];
+    check(&[&mean[..], &["--format", "tns"]].concat(), 0, "1 1.5\n2 5\n");
+}
