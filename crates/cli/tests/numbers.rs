@@ -145,3 +145,15 @@ fn stored_entries_are_counted() {
     let mean = ["run", mean, "-i", &input, "-f", "A=csr{fill: -1}", "-o", "m=-"];
     check(&[&mean[..], &["--format", "tns"]].concat(), 0, "1 1.5\n2 5\n");
 }
+
+/// Quotients of numbers alone are rounded, too.
+#[test]
+fn quotients_of_integers_are_noted() {
+    for (numbers, is_noted) in
+        [("7/2", true), ("1 / 0", true), ("3 * (7/2)", true), ("7/2.0", false)]
+    {
+        let told = String::from_utf8(tamis(&["run", &format!("s = {numbers}")]).stderr);
+        let note = "note: integers are divided, which rounds toward 0";
+        assert_eq!(told.expect("text").contains(note), is_noted, "{numbers}");
+    }
+}
