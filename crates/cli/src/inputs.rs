@@ -429,19 +429,35 @@ fn inferred(program: &Program, name: &str, sizes: &Dimensions) -> Result<Vec<u64
     if let Some(dims) = sizes.tensors.get(name) {
         return Ok(dims.clone());
     }
+    let mut unknown = None;
     for statement in &program.statements {
         let mut accesses = statement.value.accesses();
         accesses.push(&statement.result);
         for access in accesses.into_iter().filter(|a| program.tensors[a.tensor].name == name) {
-            let sizes = access.indices.iter().map(|&v| sizes.vars.get(&program.vars[v].name));
-            let dims: Option<Vec<u64>> = sizes.map(Option::<&u64>::copied).collect();
+            let names = access.indices.iter().map(|&v| &program.vars[v].name);
+            let dims: Option<Vec<u64>> =
+                names.clone().map(|var| sizes.vars.get(var).copied()).collect();
             if let (Some(dims), false) = (dims, access.is_sliced()) {
                 return Ok(dims);
             }
+            let first = names.clone().find(|&var| !sizes.vars.contains_key(var));
+            unknown = unknown.or(Some((access, first)));
         }
     }
-    let message = format!("nothing fixes the dimensions of {name}");
-    Err(Diagnostic::new(Code::DimensionUnknown, message)
-        .help(format!("give them: -g {name}=DIMS:DENSITY, or -d VAR=SIZE"))
-        .into())
+    let (what, option) = match unknown {
+        Some((access, Some(var))) if !access.is_sliced() => {
+            (format!("dimension of {var}, an index of {name}"), format!("-d {var}=SIZE"))
+        }
+        _ => {
+            let order = unknown.map_or(1, |(access, _)| access.indices.len());
+            (
+                format!("dimensions of {name}"),
+                format!("-d {name}={}", vec!["SIZE"; order].join("x")),
+            )
+        }
+    };
+    let told = Diagnostic::new(Code::DimensionUnknown, format!("nothing fixes the {what}"));
+    let span = unknown.map_or(0..0, |(access, _)| access.span.clone());
+    let help = format!("give it by {option}, or all: -g {name}=DIMS:DENSITY");
+    Err(told.at(&program.source, span).help(help).into())
 }

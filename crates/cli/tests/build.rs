@@ -62,5 +62,9 @@ fn what_cannot_be_a_library_is_refused() {
     let scattered = "C=(i, j) -> (i: hashed, j: compressed)";
     check(&["C(i,j) = A(i,j)", "-f", scattered], 2, "packed in two steps");
     check(&["C(i,j) = C(i,j) + A(i,j)", "-f", scattered], 2, "packed in two steps");
-    check(&[SPMV, "-o", "match"], 2, "`match` is no name for a library");
+    let told = "` is a word of C or Rust, or a name that libraries use inside\n  \
+                = help: choose another name: spmv\n";
+    for name in ["match", "k", "ssize_t"] {
+        check(&[SPMV, "-o", name], 2, told);
+    }
 }

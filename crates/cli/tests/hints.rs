@@ -161,3 +161,18 @@ fn sizes_beyond_64_bits_are_left_out() {
     );
     check(&["run", "y(i) = x(i)", "-g", "x=5:dense", "--time", "99999999999"], 2, "--time");
 }
+
+#[test]
+fn what_fixes_a_dimension_is_told() {
+    let product = ["run", "y(i) = A(i,j) * x(k)", "-i", MATRIX, "-g", "x=dense"];
+    let told = "nothing fixes the dimension of k, an index of x\n  | y(i) = A(i,j) * x(k)\n  |                 ^^^^\n  \
+                = help: give it by -d k=SIZE, or all: -g x=DIMS:DENSITY\n";
+    check(&product, 2, told);
+    check(&[&product[..], &["-d", "k=3"]].concat(), 0, "y: 600");
+    let sliced = ["run", "y(i) = B(i, j[0:3])", "-g", "B=dense"];
+    check(&sliced, 2, "help: give it by -d B=SIZExSIZE, or all: -g B=DIMS:DENSITY\n");
+    check(&[&sliced[..], &["-d", "B=5x7"]].concat(), 0, "y: 5, 5 stored");
+    let written = ["run", "A(i[0:3]) = 1"];
+    check(&written, 2, "help: give A a value, or its dimensions: -d A=SIZE\n");
+    check(&[&written[..], &["-d", "A=5"]].concat(), 0, "A: 5, 5 stored");
+}

@@ -147,17 +147,7 @@ impl<'p> Learner<'p> {
 
 /// Every dimension, or the diagnostic for the first that nothing fixes.
 pub(crate) fn all(program: &Program, known: &Known) -> Result<IdVec<IndexVar, u64>, Diagnostic> {
-    for (var, dimension) in known.vars.enumerate() {
-        if dimension.is_none() && !program.vars[var].name.is_empty() {
-            let decl = &program.vars[var];
-            return Err(Diagnostic::new(
-                Code::DimensionUnknown,
-                format!("nothing fixes the dimension of {}", decl.name),
-            )
-            .at(&program.source, decl.span.clone())
-            .help_by("give it: {}", [Setting::Dimension(decl.name.clone())]));
-        }
-    }
+    // With these, those of index variables may be known.
     let unknown = |a: &&Access| a.is_sliced() && !known.tensors.contains_key(&a.tensor);
     if let Some(result) = program.statements.iter().map(|s| &s.result).find(unknown) {
         let name = &program.tensors[result.tensor].name;
@@ -169,6 +159,17 @@ pub(crate) fn all(program: &Program, known: &Known) -> Result<IdVec<IndexVar, u6
                 format!("give {name} a value, or its dimensions: {{}}"),
                 [Setting::Shape(name.clone(), result.indices.len())],
             ));
+    }
+    for (var, dimension) in known.vars.enumerate() {
+        if dimension.is_none() && !program.vars[var].name.is_empty() {
+            let decl = &program.vars[var];
+            return Err(Diagnostic::new(
+                Code::DimensionUnknown,
+                format!("nothing fixes the dimension of {}", decl.name),
+            )
+            .at(&program.source, decl.span.clone())
+            .help_by("give it: {}", [Setting::Dimension(decl.name.clone())]));
+        }
     }
     Ok(known.vars.iter().map(|d| d.unwrap_or(0)).collect())
 }

@@ -144,10 +144,14 @@ fn check_name(name: &str) -> Result<(), Diagnostic> {
         let message = format!("`{name}` is a name of the C library");
         return Err(Diagnostic::new(Code::Syntax, message).help("choose another name: spmv"));
     }
-    if begins && name.chars().all(is_word) && is_free {
-        return Ok(());
+    if !begins || !name.chars().all(is_word) {
+        return Err(Diagnostic::new(Code::Syntax, format!("`{name}` is no name for a library"))
+            .help("use lower-case letters, digits and `_`, a letter first: spmv"));
     }
-    Err(Diagnostic::new(Code::Syntax, format!("`{name}` is no name for a library")).help(
-        "use lower-case letters, digits and `_`, a letter first, and no word of C or Rust: spmv",
-    ))
+    if !is_free {
+        let message =
+            format!("`{name}` is a word of C or Rust, or a name that libraries use inside");
+        return Err(Diagnostic::new(Code::Syntax, message).help("choose another name: spmv"));
+    }
+    Ok(())
 }
