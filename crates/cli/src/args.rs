@@ -110,13 +110,13 @@ pub struct RunArgs {
     #[arg(long, default_value = "auto", value_parser = Names::of_backends(), hide_possible_values = true)]
     pub backend: String,
     /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub threads: Option<usize>,
     /// Run on the processes that MPI started, as in mpiexec -n 4 tamis run .. --mpi; results have the bits of one
     #[arg(long)]
     pub mpi: bool,
     /// Run on so many ranks that are threads of this process: what --mpi does, to be tried at home
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub ranks: Option<usize>,
     /// The axes of the grid of ranks that a schedule and formats name, as in x=4 or x=2,y=2: refused if there are not as
     /// many ranks
@@ -125,10 +125,10 @@ pub struct RunArgs {
     /// The most memory for tensors and files being read, as in 500M or 8GiB: bytes, or times 1000 per
     /// letter K M G T, 1024 as KiB MiB GiB TiB; without it what is free. Programs on .mtx and .tns
     /// files that are larger run part by part, where their outermost loop can be cut
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_limit: Option<String>,
     /// Run so many times and report the median; --json has each
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count, allow_negative_numbers = true)]
     pub time: usize,
     /// Time the ways to run the loops that the compiler weighed, keep the fastest, and remember it
     #[arg(long)]
@@ -167,7 +167,7 @@ pub struct TensorArgs {
     pub generators: Vec<String>,
     /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20; also
     /// of a .tns file without a line of dimensions
-    #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
+    #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE", allow_negative_numbers = true)]
     pub dimensions: Vec<String>,
     /// The element type of tensors whose format does not say
     #[arg(long, value_name = "TYPE", value_parser = Names::of_types())]
@@ -201,7 +201,7 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "STAGE", value_delimiter = ',', value_parser = Names::of_stages())]
     pub emit: Vec<String>,
     /// How many ranks: comm tells what they would send each other, with the operands of -i and -g
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub ranks: Option<usize>,
     /// The axes of the grid of ranks that a schedule and formats name, as in x=4
     #[arg(long, value_name = "NAME=N", requires = "ranks")]
@@ -296,11 +296,11 @@ pub struct ConvertArgs {
 pub struct ReadingArgs {
     /// The dimensions of a .tns file without a line of them, as in 100x200; without both, each is the largest
     /// coordinate
-    #[arg(short = 'd', long, value_name = "SIZES")]
+    #[arg(short = 'd', long, value_name = "SIZES", allow_negative_numbers = true)]
     pub dimensions: Option<String>,
     /// The most memory for tensors and files being read, as in 500M or 8GiB: bytes, or times 1000 per
     /// letter K M G T, 1024 as KiB MiB GiB TiB; without it what is free
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_limit: Option<String>,
 }
 
@@ -325,4 +325,9 @@ pub struct InfoArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// The value of an option that counts something.
+fn count(text: &str) -> Result<usize, &'static str> {
+    text.parse().map_err(|_| "write a whole number, such as 4")
 }

@@ -103,13 +103,7 @@ fn coloured(text: &str) -> String {
     const RED: &str = "\x1b[1;31m";
     const YELLOW: &str = "\x1b[1;33m";
     const GREEN: &str = "\x1b[32m";
-    let colours = [
-        ("error[", RED),
-        ("warning[", YELLOW),
-        ("note:", GREEN),
-        ("  = help:", GREEN),
-        ("  help:", GREEN),
-    ];
+    let colours = [("error[", RED), ("warning[", YELLOW), ("note:", GREEN), ("  = help:", GREEN)];
     let line = |line: &str| {
         let colour = colours.iter().find(|(start, _)| line.starts_with(start));
         match (colour, line.split_once(':')) {

@@ -163,6 +163,15 @@ fn sizes_beyond_64_bits_are_left_out() {
 }
 
 #[test]
+fn counts_are_whole_numbers() {
+    for (option, value) in [("--time", "1e3"), ("--threads", "-1"), ("--ranks", "two")] {
+        let told = format!("'{value}' for '{option} <N>': write a whole number, such as 4\n");
+        check(&["run", "s = 1", option, value], 2, &told);
+    }
+    check(&["run", "s = 1", "-d", "-1"], 2, "error[invalid-option]: -d -1: ");
+}
+
+#[test]
 fn what_fixes_a_dimension_is_told() {
     let product = ["run", "y(i) = A(i,j) * x(k)", "-i", MATRIX, "-g", "x=dense"];
     let told = "nothing fixes the dimension of k, an index of x\n  | y(i) = A(i,j) * x(k)\n  |                 ^^^^\n  \

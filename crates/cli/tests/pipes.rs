@@ -117,7 +117,7 @@ fn an_empty_standard_input_is_told() {
     let run = ["run", "y(i) = x(i)", "-i", "x=-"];
     let said = |args: &[&str]| {
         let told = piped(args, b"", 1);
-        let expected = "error[file-truncated]: -: standard input is empty\n  help: did the command before it fail?";
+        let expected = "error[file-truncated]: -: standard input is empty\n  = help: did the command before it fail?";
         assert!(told.contains(expected), "{args:?}: {told}");
     };
     said(&["info", "-"]);

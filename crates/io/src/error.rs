@@ -123,7 +123,7 @@ impl fmt::Display for FileError {
         if let Some(column) = self.column {
             write!(f, ":{column}")?;
         }
-        write!(f, ": {}\n  help: {}", self.message, self.help)
+        write!(f, ": {}\n  = help: {}", self.message, self.help)
     }
 }
 

@@ -26,7 +26,7 @@ fn dimensions_in_a_comment() {
 #[test]
 fn dimensions_after_entries_are_refused() {
     let expect = "error[file-syntax]: t:3:2: the dimensions stand after the first entry\n  \
-                  help: move this line to the start of the file";
+                  = help: move this line to the start of the file";
     check("1 2\n# note\n # dims: 9\n2 3\n", expect);
     check("# dims: 9\n1 2\n# dims: 5\n", "9 Real General, 1 stored: 1=2.0");
 }
@@ -62,7 +62,7 @@ fn order_zero() {
     check("1.5+2j\n", " Complex General, 1 stored: =1.5+2.0j");
     check("# dims:\n7\n", " Real General, 1 stored: =7.0");
     let expect = "error[file-syntax]: t:3:1: a tensor of order 0 has one value, this is a second\n  \
-                  help: write its coordinates in front of each value, or only one value";
+                  = help: write its coordinates in front of each value, or only one value";
     check("1.5\n\n2.5\n", expect);
 }
 
@@ -98,16 +98,16 @@ fn plain_files_that_look_extended_at_first() {
 #[test]
 fn extended_header_must_hold() {
     let expect = "error[file-truncated]: t:6:1: the header announces 4 entries, the file ends after 3\n  \
-                  help: the file may be incomplete: fetch it again, or correct its header";
+                  = help: the file may be incomplete: fetch it again, or correct its header";
     check("2 4\n2 4\n1 2 10\n2 1 0\n2 4 20\n", expect);
     let expect = "error[file-syntax]: t:6:1: the header announces 2 entries, the file has 3\n  \
-                  help: correct the number of entries in the header";
+                  = help: correct the number of entries in the header";
     check("2 2\n2 4\n1 2 10\n2 1 0\n2 4 20\n", expect);
     let expect = "error[file-syntax]: t:2:3: expected a number of entries, found the end of the line\n  \
-                  help: correct this line of the file";
+                  = help: correct this line of the file";
     check("# extended FROSTT format\n2 \n", expect);
     let expect = "error[file-truncated]: t:4:1: the line of dimensions is missing\n  \
-                  help: the file may be incomplete: fetch it again, or correct its header";
+                  = help: the file may be incomplete: fetch it again, or correct its header";
     check("# extended FROSTT format\n2 3\n\n", expect);
 }
 
@@ -115,7 +115,7 @@ fn extended_header_must_hold() {
 fn wrong_lines_are_named() {
     let entries = "# dims: 2 2\n1 1 5\n";
     let check = |line: &str, expect: &str| check(&format!("{entries}{line}\n"), expect);
-    let help = "help: every entry is one line with the same number of fields";
+    let help = "= help: every entry is one line with the same number of fields";
     let fields = "expected 3: 2 coordinates and a value";
     check(
         "1 2.5",
@@ -125,7 +125,7 @@ fn wrong_lines_are_named() {
         "1 2 2 2.5",
         &format!("error[file-ragged]: t:3:7: the line has 4 fields, {fields}\n  {help}"),
     );
-    let help = "help: coordinates in files start at 1";
+    let help = "= help: coordinates in files start at 1";
     check(
         "0 1 2",
         &format!("error[file-range]: t:3:1: coordinate 0 of mode 1 is below 1\n  {help}"),
@@ -134,7 +134,7 @@ fn wrong_lines_are_named() {
         "1 -7 2",
         &format!("error[file-range]: t:3:3: coordinate -7 of mode 2 is below 1\n  {help}"),
     );
-    let help = "help: correct this line of the file";
+    let help = "= help: correct this line of the file";
     check(
         "1 x 2",
         &format!(

@@ -52,17 +52,17 @@ fn coordinate_with_symmetry() {
 fn symmetries_must_hold() {
     let help = "correct the entry, or the symmetry in the header";
     let zero = "the diagonal of a skew-symmetric matrix is zero, the entry (2, 2) is not";
-    let expect = format!("error[file-range]: t:4:1: {zero}\n  help: {help}");
+    let expect = format!("error[file-range]: t:4:1: {zero}\n  = help: {help}");
     check_kind("coordinate real skew-symmetric", "2 2 2\n1 1 0\n2 2 3\n", &expect);
     check_kind("coordinate integer skew-symmetric", "2 2 2\n1 1 0\n2 2 3\n", &expect);
     check_kind("coordinate complex skew-symmetric", "2 2 2\n1 1 0 0\n2 2 0 1\n", &expect);
     let real = "the diagonal of a hermitian matrix is real, the entry (2, 2) is not";
     let body = "2 2 2\n1 1 3 0\n2 2 4 5\n";
-    let expect = format!("error[file-range]: t:4:1: {real}\n  help: {help}");
+    let expect = format!("error[file-range]: t:4:1: {real}\n  = help: {help}");
     check_kind("coordinate complex hermitian", body, &expect);
     let least = "the negative of the entry (2, 1) does not fit its type";
     let body = "2 2 1\n2 1 -9223372036854775808\n";
-    let expect = format!("error[file-range]: t:3:1: {least}\n  help: declare the values real");
+    let expect = format!("error[file-range]: t:3:1: {least}\n  = help: declare the values real");
     check_kind("coordinate integer skew-symmetric", body, &expect);
 }
 
@@ -151,7 +151,7 @@ fn layout_is_reported() {
 
 #[test]
 fn wrong_banners_are_refused() {
-    let help = "\n  help: the first line is: %%MatrixMarket matrix coordinate|array \
+    let help = "\n  = help: the first line is: %%MatrixMarket matrix coordinate|array \
                 real|integer|complex|pattern general|symmetric|skew-symmetric|hermitian";
     let check =
         |text: &str, expect: &str| check(text, &format!("error[file-syntax]: t:1:{expect}{help}"));
@@ -174,12 +174,12 @@ fn wrong_banners_are_refused() {
 
 #[test]
 fn kinds_without_meaning_are_refused() {
-    let help = "\n  help: correct the first line of the file";
+    let help = "\n  = help: correct the first line of the file";
     let expect = "error[file-unsupported]: t:1:1: an array without values has no content";
     check_kind("array pattern general", "1 1\n", &format!("{expect}{help}"));
     let expect = "error[file-unsupported]: t:1:1: a matrix without values cannot be skew-symmetric";
     check_kind("coordinate pattern skew-symmetric", "2 2 1\n2 1\n", &format!("{expect}{help}"));
     let expect = "error[file-range]: t:2:1: a 2 by 3 matrix cannot be symmetric\n  \
-                  help: only a square matrix has a symmetry: declare it general";
+                  = help: only a square matrix has a symmetry: declare it general";
     check_kind("coordinate real symmetric", "2 3 1\n2 1 1\n", expect);
 }

@@ -61,7 +61,7 @@ fn kinds() {
     check(&file("rza", "2 2 1", &body), expect);
     let body = format!("{formats}(1P2E5.1E2)\n 1 2 2\n 1\n  3.0\n");
     let expect = "error[file-range]: t:7:6: the diagonal of a skew-symmetric matrix is zero, the \
-                  entry (1, 1) is not\n  help: correct the entry, or the symmetry in the header";
+                  entry (1, 1) is not\n  = help: correct the entry, or the symmetry in the header";
     check(&file("rza", "2 2 1", &body), expect);
     let body = format!("{formats}(1I20)\n 1 2 2\n 1\n18446744073709551615\n");
     let expect = "2x2 Integer General, 1 stored: 1,1=18446744073709551615";
@@ -87,7 +87,7 @@ fn right_hand_sides_are_left_out() {
 #[test]
 fn what_is_not_read_is_refused() {
     let body = "(3I2)           (2I2)           (2F5.1)\n 1 3 3\n 1 2\n  3.0  4.0\n";
-    let start = "error[file-unsupported]: t:3:1: elemental matrices are not read\n  help: ";
+    let start = "error[file-unsupported]: t:3:1: elemental matrices are not read\n  = help: ";
     let help = "assemble its elements first, and store it as a matrix of type ..a";
     check(&file("rse", "2 2 2", body), &format!("{start}{help}"));
 }
@@ -99,21 +99,21 @@ fn wrong_files_are_refused() {
         assert!(body.contains(from));
         check(&file("rua", "2 2 2", &body.replace(from, to)), expect);
     };
-    let format_help = "help: a field is as wide as the format in line 4 says";
+    let format_help = "= help: a field is as wide as the format in line 4 says";
     check(
         " 1 3 3",
         " 1 4 3",
-        "error[file-range]: t:5:4: column pointer 4 is not from 1 to 3\n  help: correct this number or the header",
+        "error[file-range]: t:5:4: column pointer 4 is not from 1 to 3\n  = help: correct this number or the header",
     );
     check(
         " 1 3 3",
         " 1 2 2",
-        "error[file-range]: t:5:6: column pointer 2 is not from 3 to 3\n  help: correct this number or the header",
+        "error[file-range]: t:5:6: column pointer 2 is not from 3 to 3\n  = help: correct this number or the header",
     );
     check(
         " 1 2\n",
         " 1 3\n",
-        "error[file-range]: t:6:4: row number 3 is not from 1 to 2\n  help: correct this number or the header",
+        "error[file-range]: t:6:4: row number 3 is not from 1 to 2\n  = help: correct this number or the header",
     );
     check(
         "  3.0  4.0",
@@ -123,11 +123,11 @@ fn wrong_files_are_refused() {
     check(
         "  3.0  4.0\n",
         "  3.0\n",
-        "error[file-truncated]: t:8:1: expected a number, found the end of the file\n  help: the file may be incomplete: fetch it again, or correct its header",
+        "error[file-truncated]: t:8:1: expected a number, found the end of the file\n  = help: the file may be incomplete: fetch it again, or correct its header",
     );
     check(
         "(2F5.1)",
         "(2A5)",
-        "error[file-syntax]: t:4:33: expected three Fortran formats of one kind of number each\n  help: line 4 is such as: (26I3)          (26I3)          (3E26.18)",
+        "error[file-syntax]: t:4:33: expected three Fortran formats of one kind of number each\n  = help: line 4 is such as: (26I3)          (26I3)          (3E26.18)",
     );
 }
