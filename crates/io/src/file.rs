@@ -51,13 +51,10 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         return Err(empty(path));
     }
     let is_gzip = plain.is_gzip();
-    if !is_gzip && is_gzip_name(path) {
-        let help = "compress it with gzip, or drop .gz from its name";
-        return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
-    }
     let told = || plain.told().or(options.otherwise);
     let format = named.or_else(told).ok_or_else(|| unknown_format(path))?;
     let is_archive = matches!(format, FileFormat::Npz | FileFormat::Binsparse);
+    check_marks(&plain, path, format)?;
     if is_archive && !is_standard(path) {
         return npz::read_archive(io::BufReader::new(plain.into_file()), path);
     }
@@ -95,6 +92,31 @@ pub(crate) fn take_fill(header: &mut Header) {
 /// Whether a path is `-`: standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Refuses a file that begins otherwise than those of its format do.
+fn check_marks(plain: &Plain, path: &Path, format: FileFormat) -> Result<(), FileError> {
+    let is_archive = matches!(format, FileFormat::Npz | FileFormat::Binsparse);
+    let compression = match plain.is_gzip() {
+        false if is_gzip_name(path) => {
+            Some(("not a gzip file", "compress it with gzip, or drop .gz from its name"))
+        }
+        true if is_archive && !is_standard(path) => {
+            Some(("this is gzip data", "decompress it: archives are compressed within"))
+        }
+        _ => None,
+    };
+    if let Some((message, help)) = compression {
+        return Err(FileError::whole(FileErrorCode::Compression, path, message, help));
+    }
+    let Some(other) = plain.other(format) else { return Ok(()) };
+    let message = format!("this is no {format} file: it begins as one of {other}");
+    let name = other.name();
+    let help = match is_standard(path) {
+        true => format!("read it as {name}"),
+        false => format!("end its name in .{name}"),
+    };
+    Err(FileError::whole(FileErrorCode::Syntax, path, message, help))
 }
 
 /// Nothing comes through standard input.

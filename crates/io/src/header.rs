@@ -50,16 +50,24 @@ impl FileFormat {
 
     /// The format that the first bytes of a file tell, where they do.
     pub fn of_bytes(bytes: &[u8]) -> Option<FileFormat> {
+        match FileFormat::marked(bytes) {
+            // Titles of Rutherford-Boeing may begin as FROSTT does.
+            None if rutherford_boeing::is_begun(bytes) => Some(FileFormat::RutherfordBoeing),
+            None => FileFormat::may_be_frostt(bytes).then_some(FileFormat::Frostt),
+            marked => marked,
+        }
+    }
+
+    /// The format whose mark a file begins with, as those of no other do.
+    pub(crate) fn marked(bytes: &[u8]) -> Option<FileFormat> {
         match bytes {
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(FileFormat::Npz),
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(FileFormat::Npy),
             // Comments of FROSTT and titles of Rutherford-Boeing may begin with %, too.
-            _ if bytes.get(..14).is_some_and(|b| b.eq_ignore_ascii_case(b"%%MatrixMarket")) => {
-                Some(FileFormat::MatrixMarket)
-            }
-            // Titles of Rutherford-Boeing may begin as FROSTT does.
-            _ if rutherford_boeing::is_begun(bytes) => Some(FileFormat::RutherfordBoeing),
-            _ => FileFormat::may_be_frostt(bytes).then_some(FileFormat::Frostt),
+            _ => bytes
+                .get(..14)
+                .is_some_and(|b| b.eq_ignore_ascii_case(b"%%MatrixMarket"))
+                .then_some(FileFormat::MatrixMarket),
         }
     }
 

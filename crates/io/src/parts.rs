@@ -181,7 +181,7 @@ impl Cut {
             return None;
         }
         let mut plain = Plain::open(path).ok()?;
-        let size = plain.size.filter(|_| !plain.is_gzip())?;
+        let size = plain.size.filter(|_| !plain.is_gzip() && plain.other(format).is_none())?;
         let (head, start, lines) = match format {
             FileFormat::MatrixMarket => {
                 let mut chunks = Chunks::new(&mut plain, 2, b"%").ok()?;

@@ -5,6 +5,7 @@ use crate::chunks::{BYTE_ORDER_MARK, Source};
 use crate::error::{FileErrorCode, Flaw, Parsed, Place};
 use crate::header::FileFormat;
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Seek};
 use std::path::Path;
@@ -58,16 +59,32 @@ impl Plain {
         self.first().starts_with(&GZIP_MAGIC)
     }
 
-    /// The format that its first bytes tell, those of compressed data once they are decompressed.
+    /// The format that its first bytes tell.
     pub fn told(&self) -> Option<FileFormat> {
-        let mut text = vec![];
+        FileFormat::of_bytes(&self.text())
+    }
+
+    /// The format whose mark it begins with, if that is another than it is read as.
+    pub fn other(&self, format: FileFormat) -> Option<FileFormat> {
+        let is_archive = |format| matches!(format, FileFormat::Npz | FileFormat::Binsparse);
+        let is_same = |one| one == format || is_archive(one) && is_archive(format);
+        FileFormat::marked(&self.text()).filter(|&marked| !is_same(marked))
+    }
+
+    /// Its first bytes, those of compressed data once they are decompressed.
+    fn text(&self) -> Cow<'_, [u8]> {
+        let mut text = Cow::Borrowed(self.first());
         if self.is_gzip() {
+            let mut inflated = vec![];
             // What is damaged is told where all is read.
             let mut decoder = MultiGzDecoder::new(self.first()).take(FIRST as u64);
-            let _ = decoder.read_to_end(&mut text);
+            let _ = decoder.read_to_end(&mut inflated);
+            text = Cow::Owned(inflated);
         }
-        let first = if self.is_gzip() { &text } else { self.first() };
-        FileFormat::of_bytes(first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first))
+        match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) => Cow::Owned(rest.to_vec()),
+            None => text,
+        }
     }
 
     /// The file, from its start on where that can be reached.

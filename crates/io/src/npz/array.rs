@@ -137,7 +137,17 @@ fn read_data(from: &mut impl Read, descr: &str, count: usize) -> Parsed<Data> {
         _ => match (kind.split_at_checked(1), count) {
             (Some(("S", length)), 1) => Data::Text(text(from, length, 1, swap)?),
             (Some(("U", length)), 1) => Data::Text(text(from, length, 4, swap)?),
-            _ => return Err(unsupported(format!("elements of the type {descr}"), NUMBERS)),
+            _ => {
+                let long = match kind {
+                    "f12" | "f16" => " (floats of more than 64 bits, NumPy's longdouble)",
+                    "c24" | "c32" => {
+                        " (complex numbers of more than 128 bits, NumPy's clongdouble)"
+                    }
+                    _ => return Err(unsupported(format!("elements of the type {descr}"), NUMBERS)),
+                };
+                let help = "in NumPy, convert the array first: x.astype('float64') or 'complex128'";
+                return Err(unsupported(format!("elements of the type {descr}{long}"), help));
+            }
         },
     })
 }

@@ -264,3 +264,31 @@ fn order() {
                   = help: write a .tns file";
     assert_eq!(shown(&folder, error), expect);
 }
+
+/// Files whose first bytes are the mark of another format than their names tell.
+#[test]
+fn marks_of_other_formats() {
+    let folder = Folder::new();
+    let text = b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
+    let (archive, array) = (b"PK\x03\x04............", b"\x93NUMPY\x01\x00....");
+    for (name, bytes, format, other, ending) in [
+        ("a.tns", &text[..], "FROSTT", "Matrix Market", "mtx"),
+        ("a.npz", text, "SciPy's npz", "Matrix Market", "mtx"),
+        ("a.npy", text, "NumPy's npy", "Matrix Market", "mtx"),
+        ("a.mtx", archive, "Matrix Market", "SciPy's npz", "npz"),
+        ("a.bsp.npz", array, "binsparse", "NumPy's npy", "npy"),
+        ("a.rb", array, "Rutherford-Boeing", "NumPy's npy", "npy"),
+    ] {
+        fs::write(folder.file(name), bytes).unwrap();
+        let expect = format!(
+            "error[file-syntax]: {name}: this is no {format} file: it begins as one of {other}\n  \
+             = help: end its name in .{ending}"
+        );
+        assert_eq!(shown(&folder, read(&folder.file(name)).unwrap_err()), expect);
+        assert!(tamis_io::Cut::open(&folder.file(name), &Default::default()).is_none());
+    }
+    fs::write(folder.file("b.npz"), b"\x1f\x8b\x08\x00").unwrap();
+    let expect = "error[file-compression]: b.npz: this is gzip data\n  \
+                  = help: decompress it: archives are compressed within";
+    assert_eq!(shown(&folder, read(&folder.file("b.npz")).unwrap_err()), expect);
+}

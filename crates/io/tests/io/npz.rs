@@ -285,7 +285,7 @@ fn arrays_alone_have_any_order_and_their_size() {
     };
     refused("<i4", "(2, 3)", &bytes[..20], "ends before its last element");
     refused("<i4", "(2, 3)", &[&bytes[..], &[0]].concat(), "bytes follow the last element");
-    refused("<f16", "(1,)", &bytes, "elements of the type <f16");
+    refused("<f16", "(1,)", &bytes, "elements of the type <f16 (floats of more than 64 bits,");
     refused("|O", "(1,)", &bytes, "elements of the type |O");
     refused("<U2", "()", &bytes[..8], "");
     refused("<i4", "(9999999999, 9999999999)", &bytes, "the shape is too large");
