@@ -139,8 +139,8 @@ fn check_fill(
 
 /// How a file is written that keeps what another said of itself.
 fn written(args: &ConvertArgs, header: &Header, format: Option<FileFormat>) -> WriteOptions {
-    let standard = tamis_io::is_standard(&args.output);
-    let known = if standard { format } else { FileFormat::of(&args.output) };
+    let known =
+        if tamis_io::is_stream(&args.output) { format } else { FileFormat::of(&args.output) };
     let holds = known.is_some_and(|format| !format.holds_tensors());
     let keeps = holds && !args.expand && args.to.is_none();
     let comments = match known {

@@ -137,7 +137,7 @@ impl From<Diagnostic> for Failure {
 impl From<FileError> for Failure {
     fn from(e: FileError) -> Self {
         let help = match e.code {
-            FileErrorCode::UnknownFormat if tamis_io::is_standard(&e.path) => {
+            FileErrorCode::UnknownFormat if tamis_io::is_stream(&e.path) => {
                 "add --format mtx, rb, tns, npz, bsp or npy".to_owned()
             }
             FileErrorCode::TooLarge if e.help == tamis_io::MORE_MEMORY && is_packed(&e.path) => {

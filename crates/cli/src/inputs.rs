@@ -55,7 +55,7 @@ pub fn check_standard<'a>(
 ) -> Result<(), Failure> {
     let mut given = formats.iter().filter(|text| FileFormat::parse(text).is_some());
     let is_standard = |text: &String| {
-        text.split_once('=').is_some_and(|(_, file)| tamis_io::is_standard(Path::new(file.trim())))
+        text.split_once('=').is_some_and(|(_, file)| tamis_io::is_stream(Path::new(file.trim())))
     };
     match (given.next(), given.next()) {
         (Some(one), Some(other)) => {
@@ -79,9 +79,7 @@ pub fn file_format(text: Option<&str>, files: &[&Path]) -> Result<Option<FileFor
     let help = || suggested(text, &known, "use one of");
     match FileFormat::parse(text) {
         None => Err(invalid(&format!("--format {text}"), "this is no file format", &help())),
-        Some(_) if !files.iter().any(|file| tamis_io::is_standard(file)) => {
-            Err(unused_format(text))
-        }
+        Some(_) if !files.iter().any(|file| tamis_io::is_stream(file)) => Err(unused_format(text)),
         format => Ok(format),
     }
 }

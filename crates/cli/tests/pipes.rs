@@ -22,6 +22,23 @@ fn piped(args: &[&str], input: &[u8], status: i32) -> String {
 const SYMMETRIC: &str = "%%MatrixMarket matrix coordinate real symmetric\n\
                          % from a mesh\n3 3 3\n1 1 2\n2 1 4\n3 2 5\n";
 
+/// A pipe whose name tells no format is read as standard input is.
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_as_standard_input() {
+    let run = ["run", "s = A(i,j)", "-i", "A=/dev/stdin"];
+    for more in [&[][..], &["--format", "mtx"]] {
+        assert!(piped(&[&run[..], more].concat(), SYMMETRIC.as_bytes(), 0).contains("  20.0\n"));
+    }
+    let convert = ["convert", "/dev/stdin", "/dev/stdout", "--format", "tns"];
+    assert!(piped(&convert, b"# dims: 1 1\n1 1 3\n", 0).starts_with("# dims: 1 1\n1 1 3\n"));
+    let told = piped(&run, b"hello\n", 2);
+    assert!(told.contains("the format of what goes through /dev/stdin is not known"), "{told}");
+    assert!(told.contains("help: add --format mtx, rb, tns, npz, bsp or npy"), "{told}");
+    let told = piped(&run, b"", 1);
+    assert!(told.contains("/dev/stdin: nothing comes of it\n"), "{told}");
+}
+
 #[test]
 fn standard_input_and_output_are_files() {
     let tns = "# dims: 2 2\n1 2 3\n";

@@ -115,3 +115,19 @@ fn explanations_begin_with_plain_words() {
     assert!(lines[2].starts_with("# Below is what each stage"), "{text}");
     assert_eq!(lines[3], "---- notation", "{text}");
 }
+
+/// What is no text is not printed. Where there is no `script`, there is no terminal to try.
+#[cfg(target_os = "linux")]
+#[test]
+fn archives_are_not_printed_on_a_terminal() {
+    let convert = "convert data/bar.mtx.gz - --format npz";
+    let command = format!("{} {convert}", env!("CARGO_BIN_EXE_tamis"));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).current_dir(folder);
+    let Ok(output) = script.output() else { return };
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("are no text, and standard output is a terminal"), "{told}");
+    let piped = tamis(&convert.split(' ').collect::<Vec<_>>());
+    assert!(piped.stdout.starts_with(b"PK"), "{piped:?}");
+}

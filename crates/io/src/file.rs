@@ -8,7 +8,7 @@ use crate::source::{Gzip, Plain, not_readable};
 use crate::{folder, frostt, matrix_market, npz, number, progress, rutherford_boeing, save};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use tamis_runtime::{Coordinates, nearest};
 
@@ -31,8 +31,8 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
     if !is_standard(path) && path.is_dir() {
         return folder::read_folder(path);
     }
-    let named = options.format.filter(|_| is_standard(path)).or(FileFormat::of(path));
-    if named.is_none() && !is_standard(path) {
+    let named = options.format.filter(|_| is_stream(path)).or(FileFormat::of(path));
+    if named.is_none() && !is_stream(path) {
         let told = unknown_format(path);
         let is_other =
             path.exists() || path.extension().is_some_and(|e| OF_PYTHON.iter().any(|o| e == *o));
@@ -47,7 +47,7 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
             _ => told,
         }
     })?;
-    if is_standard(path) && plain.is_empty() {
+    if is_stream(path) && plain.is_empty() {
         return Err(empty(path));
     }
     let is_gzip = plain.is_gzip();
@@ -55,7 +55,7 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
     let format = named.or_else(told).ok_or_else(|| unknown_format(path))?;
     let is_archive = matches!(format, FileFormat::Npz | FileFormat::Binsparse);
     check_marks(&plain, path, format)?;
-    if is_archive && !is_standard(path) {
+    if is_archive && !is_stream(path) {
         return npz::read_archive(io::BufReader::new(plain.into_file()), path);
     }
     let mut gzip;
@@ -101,7 +101,7 @@ fn check_marks(plain: &Plain, path: &Path, format: FileFormat) -> Result<(), Fil
         false if is_gzip_name(path) => {
             Some(("not a gzip file", "compress it with gzip, or drop .gz from its name"))
         }
-        true if is_archive && !is_standard(path) => {
+        true if is_archive && !is_stream(path) => {
             Some(("this is gzip data", "decompress it: archives are compressed within"))
         }
         _ => None,
@@ -112,17 +112,25 @@ fn check_marks(plain: &Plain, path: &Path, format: FileFormat) -> Result<(), Fil
     let Some(other) = plain.other(format) else { return Ok(()) };
     let message = format!("this is no {format} file: it begins as one of {other}");
     let name = other.name();
-    let help = match is_standard(path) {
+    let help = match is_stream(path) {
         true => format!("read it as {name}"),
         false => format!("end its name in .{name}"),
     };
     Err(FileError::whole(FileErrorCode::Syntax, path, message, help))
 }
 
-/// Nothing comes through standard input.
+/// Whether a format has to be given for what is at a path, or told by its first bytes: standard input or output, or a
+/// pipe or device whose name tells none.
+pub fn is_stream(path: &Path) -> bool {
+    let is_other = || path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+    is_standard(path) || (FileFormat::of(path).is_none() && is_other())
+}
+
+/// Nothing comes through standard input, or a pipe.
 fn empty(path: &Path) -> FileError {
+    let message = if is_standard(path) { "standard input is empty" } else { "nothing comes of it" };
     let help = "did the command before it fail?";
-    FileError::whole(FileErrorCode::Truncated, path, "standard input is empty", help)
+    FileError::whole(FileErrorCode::Truncated, path, message, help)
 }
 
 /// All bytes that come, which count against the memory limit.
@@ -251,17 +259,25 @@ fn write_format(
 }
 
 fn known_format(path: &Path, given: Option<FileFormat>) -> Result<FileFormat, FileError> {
-    let given = given.filter(|_| is_standard(path));
-    given.or(FileFormat::of(path)).ok_or_else(|| unknown_format(path))
+    let given = given.filter(|_| is_stream(path));
+    let format = given.or(FileFormat::of(path)).ok_or_else(|| unknown_format(path))?;
+    let is_text = !matches!(format, FileFormat::Npz | FileFormat::Binsparse | FileFormat::Npy);
+    if is_standard(path) && !is_text && io::stdout().is_terminal() {
+        let message = format!("files of {format} are no text, and standard output is a terminal");
+        let help = "name a file, or send standard output to one";
+        return Err(FileError::whole(FileErrorCode::NotWritable, path, message, help));
+    }
+    Ok(format)
 }
 
 pub(crate) fn unknown_format(path: &Path) -> FileError {
-    let whole =
-        |message, help: &str| FileError::whole(FileErrorCode::UnknownFormat, path, message, help);
+    let whole = |message: &str, help: &str| {
+        FileError::whole(FileErrorCode::UnknownFormat, path, message, help)
+    };
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension {
-        _ if is_standard(path) => whole(
-            "the format of what goes through - is not known",
+        _ if is_stream(path) => whole(
+            &format!("the format of what goes through {} is not known", path.display()),
             "name it in ReadOptions::format or WriteOptions::format",
         ),
         Some("h5" | "hdf5") => whole(

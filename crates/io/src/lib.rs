@@ -68,7 +68,7 @@ mod triangles;
 mod triplets;
 
 pub use error::{FileError, FileErrorCode, MORE_MEMORY};
-pub use file::{check_writable, is_standard, read, read_with, write};
+pub use file::{check_writable, is_standard, is_stream, read, read_with, write};
 pub use folder::{Folder, NewPart, PartFile, is_folder};
 pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry, WriteOptions};

@@ -13,7 +13,7 @@ use crate::folder::{is_folder, write_folder};
 use crate::header::{FileFormat, WriteOptions};
 use crate::matrix_market::InParts;
 use crate::save::{beside, not_writable, save};
-use crate::{frostt, is_standard};
+use crate::{frostt, is_stream};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs::File;
@@ -104,7 +104,7 @@ fn text<E: From<FileError>>(
         Some(FileFormat::MatrixMarket) => {
             // How many entries there are stands before the first: these wait in a file.
             let mut all = InParts::new(dims, datatype, options, path)?;
-            let folder = if is_standard(path) { &std::env::temp_dir().join("-") } else { path };
+            let folder = if is_stream(path) { &std::env::temp_dir().join("-") } else { path };
             let (waiting, file) = beside(folder, Readers::User).map_err(refused)?;
             let mut lines = BufWriter::with_capacity(1 << 16, file);
             parts(&mut |list| {
@@ -125,5 +125,5 @@ fn text<E: From<FileError>>(
 }
 
 fn format(path: &Path, standard: Option<FileFormat>) -> Option<FileFormat> {
-    if is_standard(path) { standard } else { FileFormat::of(path) }
+    if is_stream(path) { standard } else { FileFormat::of(path) }
 }
