@@ -384,7 +384,17 @@ fn generated(program: &Program, text: &str, sizes: &Dimensions) -> Result<Genera
     };
     if dims.len() != order {
         let given = format!("-g gives {} dimensions", dims.len());
-        return Err(other_order(program, name, order, given, dims.len()));
+        let sizes = match order {
+            1 => "1 size".to_owned(),
+            n => format!("{n} sizes"),
+        };
+        return match other_order(program, name, order, given, dims.len()) {
+            Failure::Diagnostic(told) if order > 0 => {
+                let help = told.help.clone().unwrap_or_default();
+                Err(told.help(format!("{help}, or give {sizes} by -g")).into())
+            }
+            told => Err(told),
+        };
     }
     generator.check_rows(&format!("-g {text}"), &dims)?;
     Ok(Generated { name: name.to_owned(), dims, generator })

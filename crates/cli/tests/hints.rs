@@ -48,7 +48,11 @@ fn what_is_likely_meant_is_told() {
     check(&["run", SPMV, "--dtype", "foo"], 2, "help: use one of bool, i8");
     check(&["explain", "R(1) = A(1)"], 2, "help: write R(k[{1}])\n");
     check(&["run", SPMV, "--dtype", "f63"], 2, "help: did you mean f");
-    told(&["-i", MATRIX, "-g", "x=10x10:dense"], "write one index per mode: x(i,j)");
+    let sizes = "write one index per mode: x(i,j), or give 1 size by -g";
+    told(&["-i", MATRIX, "-g", "x=10x10:dense"], sizes);
+    let dimension =
+        "leave out -d j=SIZE, or use different index variables, or operands of equal dimension";
+    told(&["-i", MATRIX, "-g", "x=600:dense", "-d", "j=10"], dimension);
     check(&["info", "data/bar.mtx"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bra.mtx.gz"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bar.tns"], 1, "help: did you mean data/bar.mtx.gz?");

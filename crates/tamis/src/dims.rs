@@ -111,10 +111,15 @@ impl<'p> Learner<'p> {
             message.push_str("; a name is one index variable in all statements");
             help = format!("name it otherwise: {}", program.with_own_variable(here, var));
         }
-        Diagnostic::new(Code::DimensionMismatch, message)
-            .at(&program.source, access.span.clone())
-            .help(help)
-            .naming(Setting::Dimensions)
+        let told = Diagnostic::new(Code::DimensionMismatch, message)
+            .at(&program.source, access.span.clone());
+        if self.origin[var].is_none() {
+            // Operands fix it.
+            let (help, setting) =
+                (format!("leave out {{}}, or {help}"), Setting::Dimension(name.clone()));
+            return told.help_by(help, [setting]).naming(Setting::Dimensions);
+        }
+        told.help(help).naming(Setting::Dimensions)
     }
 
     /// What fixed a variable, in words.
