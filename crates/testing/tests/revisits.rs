@@ -2,7 +2,7 @@
 //! added to what it has, in every format of the result.
 
 use std::collections::BTreeMap;
-use tamis::Backend;
+use tamis::{Backend, Buffer, DataType, IndexWidth, LevelData, Tensor, evaluate, format};
 use tamis_testing::case::{Case, Operand};
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::number::Number;
@@ -81,4 +81,41 @@ fn repeated_coordinates_are_added_to() {
         }
     }
     assert!(right > 250, "{right} programs are valid");
+}
+
+/// Arrays with a coordinate twice, as packing makes none: each duplicate has levels of its own below.
+#[test]
+fn duplicates_above_other_levels_are_each_walked() {
+    let pos = |of: &[i32]| Some(Buffer::from_vec(of.to_vec()));
+    let list = |ends: &[i32], crds: &[i32]| LevelData {
+        pos: pos(ends),
+        crd: pos(crds),
+        ..LevelData::default()
+    };
+    // Rows 1, 2, 2 of three elements, of which the list below stores the first two of each.
+    let rows = list(&[0, 3], &[1, 2, 2]);
+    let columns = list(&[0, 2, 4, 6], &[0, 1, 0, 1, 0, 1]);
+    for (below, level, count) in [
+        ("dense", LevelData::default(), 9),
+        ("compressed", columns.clone(), 6),
+        ("compressed(nonunique)", columns, 6),
+    ] {
+        let format = format!("(i, j) -> (i: compressed(nonunique), j: {below})");
+        let spec = format::parse(&format, Some(2)).expect("a format");
+        let mut storage = spec.resolve(DataType::F64).expect("a storage");
+        (storage.pos, storage.crd) = (IndexWidth::I32, IndexWidth::I32);
+        let vals = Buffer::from_vec(vec![1.0; count]);
+        let a = Tensor::try_from_parts(vec![4, 3], storage, vec![rows.clone(), level], vals);
+        let a = a.expect("a tensor");
+        let x = Tensor::dense(&[4], vec![1.0, 10.0, 100.0, 1000.0]).expect("a vector");
+        let each = count as f64 / 3.0;
+        let of = |text: &str| {
+            let y = evaluate(text, &[("A", &a), ("x", &x)]).expect("it runs");
+            y.values::<f64>().expect("values").to_vec()
+        };
+        assert_eq!(of("s = A(i,j) + 0 * x(i)"), [3.0 * each], "{format}");
+        assert_eq!(of("s = A(i,j) * x(i)"), [210.0 * each], "{format}");
+        assert_eq!(of("y(j) = A(i,j) * x(i)")[..2], [210.0, 210.0], "{format}");
+        assert_eq!(of("y(i) = A(i,j) * x(i)"), [0.0, 10.0 * each, 200.0 * each, 0.0], "{format}");
+    }
 }

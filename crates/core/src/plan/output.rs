@@ -279,7 +279,7 @@ impl Planner<'_> {
                 match (p.full, level.kind.locates()) {
                     (true, _) => {}
                     (_, true) => hashed |= !p.ordered || reversed,
-                    (_, false) if self.only_alone(level.kind) || reversed => return true,
+                    (_, false) if self.only_alone(&access, k) || reversed => return true,
                     // Below a level of an inner loop it is searched, when that is known.
                     (_, false) => listed |= vars[..k].iter().all(|above| !inside.contains(above)),
                 }

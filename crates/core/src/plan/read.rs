@@ -250,9 +250,10 @@ impl ReadPlanner<'_> {
 
     fn driver(self, access: Access, known: &Known) -> Driver {
         let level = known.descent(&access).levels;
-        // What is unordered has equal coordinates anywhere.
+        // Of a level with others below, or without order, each duplicate is walked by itself.
+        let format = &self.planner.program.storage(access.tensor).format;
         let segmented = self.repeats(&access, level)
-            && self.kind(&access, level).properties().ordered
+            && !format.revisits(level)
             && !self.planner.kernel.scatter
             && !self.goes_by_entry(&access);
         let duplicates = if segmented { Duplicates::Segment } else { Duplicates::Each };
@@ -290,8 +291,8 @@ impl ReadPlanner<'_> {
     /// Whether an operand can be iterated only by itself, of which a slice may be used.
     fn stands_alone(self, driver: &Driver) -> bool {
         let walk = self.planner.program.walk(&driver.access, driver.level);
-        let kind = self.kind(&driver.access, driver.level);
-        self.planner.only_alone(kind) || matches!(walk, WalkOrder::WithGaps | WalkOrder::OutOfOrder)
+        self.planner.only_alone(&driver.access, driver.level)
+            || matches!(walk, WalkOrder::WithGaps | WalkOrder::OutOfOrder)
     }
 
     /// How the drivers of a loop are merged.
@@ -445,9 +446,10 @@ impl Planner<'_> {
 
     /// Whether a level can be iterated only by itself: its coordinates are unordered, or
     /// duplicates, or not at every position.
-    pub(super) fn only_alone(self, kind: LevelKind) -> bool {
-        let p = kind.properties();
-        !p.ordered || !p.compact || (!p.unique && self.kernel.scatter)
+    pub(super) fn only_alone(self, access: &Access, level: usize) -> bool {
+        let format = &self.program.storage(access.tensor).format;
+        let p = format.levels()[level].kind.properties();
+        !p.ordered || !p.compact || (!p.unique && self.kernel.scatter) || format.revisits(level)
     }
 }
 

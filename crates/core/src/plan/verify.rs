@@ -148,8 +148,7 @@ impl Checker<'_> {
             }
             seen.push(&driver.access);
         }
-        let alone =
-            |driver: &Driver| self.planner.only_alone(self.kind(&driver.access, driver.level));
+        let alone = |driver: &Driver| self.planner.only_alone(&driver.access, driver.level);
         if nest.drivers.len() > 1 && nest.drivers.iter().any(alone) {
             return Err(format!("an operand that is walked alone is merged at {name}"));
         }
