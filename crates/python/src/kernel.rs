@@ -9,18 +9,19 @@ use crate::effort::Effort;
 use crate::failure::{detached, guarded, interruptible, raised, refused};
 use crate::operand::{Owner, operands};
 use crate::operands::{Named, Operands, borrowed, owned};
+use crate::ordering::{Ordering, check_order};
 use crate::result::{is_scipys, returned};
 use crate::size::{Size, numbers};
 use crate::slow::Slow;
-use crate::sparse::{in_known_order, is_loose, loosened, ordered};
+use crate::sparse::ordered;
 use crate::specs::{constant, spec};
 use crate::stored::Stored;
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{self, AtomicBool};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tamis::explain::{Explanation, Stage};
 use tamis::format::FormatSpec;
@@ -30,10 +31,6 @@ use tamis::{Results, Tensor, schedule};
 
 /// The most forms of one program that are kept; those that were compiled first go.
 const KEPT: usize = 32;
-
-/// After so many calls, on operands of so many values, it is looked whether SciPy's may be in any order.
-const CALLS: u32 = 8;
-const LARGE: usize = 1 << 15;
 
 /// A program in index notation, compiled for operands of certain formats when these come first.
 #[pyclass(frozen, subclass, module = "tamis._native")]
@@ -49,8 +46,8 @@ pub struct Kernel {
     options: Options,
     effort: Effort,
     forms: Mutex<Vec<Arc<Form>>>,
-    /// Whether some form takes SciPy's matrices in any order, so that their order need not be looked at first.
-    skips_order: AtomicBool,
+    /// Whether some form ignores the order of SciPy's coordinates, so that nobody need look at it first.
+    ignoring: AtomicBool,
 }
 
 /// A program compiled for operands stored in certain ways.
@@ -59,9 +56,7 @@ pub(crate) struct Form {
     pub(crate) kernel: tamis::Kernel,
     /// Whether operands of SciPy's that are unordered are better sorted first.
     orders: bool,
-    /// Whether the code is the same for SciPy's matrices in any order, once that was looked at.
-    any_order: OnceLock<bool>,
-    calls: AtomicU32,
+    ordering: Ordering,
     slow: Slow,
 }
 
@@ -94,29 +89,28 @@ impl Kernel {
         }
     }
 
-    /// The program compiled for operands like these, now or before.
-    pub(crate) fn form(&self, operands: &[(&str, &Tensor)]) -> Result<Arc<Form>, Diagnostic> {
-        let forms = || self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The program as it was compiled for operands like these before.
+    fn known(&self, operands: &[(&str, &Tensor)]) -> Option<Arc<Form>> {
         let suits = |form: &&Arc<Form>| {
             form.operands.len() == operands.len()
                 && form.operands.iter().zip(operands).all(|(known, (n, t))| known.is_of(n, t))
         };
-        if let Some(form) = forms().iter().find(suits) {
-            return Ok(Arc::clone(form));
+        let forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        forms.iter().find(suits).map(Arc::clone)
+    }
+
+    /// The program compiled for operands like these, now or before.
+    pub(crate) fn form(&self, operands: &[(&str, &Tensor)]) -> Result<Arc<Form>, Diagnostic> {
+        if let Some(form) = self.known(operands) {
+            return Ok(form);
         }
         // Compiled without the lock: two that compile the same do no harm.
         let kernel = tamis::Kernel::of_program(self.program.clone(), operands, &self.options)?;
         let orders = !self.options.schedule.is_empty() || lists(&kernel);
         let operands = operands.iter().map(|(name, tensor)| Stored::of(name, tensor)).collect();
-        let form = Arc::new(Form {
-            operands,
-            kernel,
-            orders,
-            any_order: OnceLock::new(),
-            calls: AtomicU32::new(0),
-            slow: Slow::default(),
-        });
-        let mut forms = forms();
+        let (ordering, slow) = (Ordering::default(), Slow::default());
+        let form = Arc::new(Form { operands, kernel, orders, ordering, slow });
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
         if forms.len() == KEPT {
             forms.remove(0);
         }
@@ -136,24 +130,20 @@ impl Kernel {
             let compile = move || kernel.get().form(&borrowed(&named));
             interruptible(py, compile)?.map_err(|diagnostic| raised(py, &diagnostic))
         };
-        let Operands { named, loose, unchecked, owner } = operands;
-        let mut found = form(named)?;
-        if !unchecked.is_empty() && found.any_order.get() != Some(&true) {
-            for at in unchecked.drain(..) {
-                named[at].1 = in_known_order(py, named[at].1.clone())?;
-                if is_loose(&named[at].1) {
-                    loose.push(at);
-                }
-            }
-            found = form(named)?;
+        let ignored = |form: Arc<Form>| form.ordering.is_ignored();
+        if !operands.unchecked.is_empty()
+            && !own.known(&borrowed(&operands.named)).is_some_and(ignored)
+        {
+            check_order(py, operands)?;
         }
-        if matches!(owner, Owner::SparseArray | Owner::SparseMatrix) && found.is_due(named) {
-            detached(py, || {
-                let takes = own.takes_any_order(named);
-                own.skips_order.fetch_or(takes, Ordering::Relaxed);
-                Ok(found.any_order.get_or_init(|| takes))
-            })?;
+        let found = form(&operands.named)?;
+        if !found.orders && found.ordering.count(operands) {
+            let (named, compiled_as) = (&operands.named, (&own.program, &own.options));
+            let ignores =
+                detached(py, || Ok(found.ordering.find_out(&found.kernel, compiled_as, named)))?;
+            own.ignoring.fetch_or(ignores, atomic::Ordering::Relaxed);
         }
+        let Operands { named, loose, .. } = operands;
         if loose.is_empty() || !found.orders {
             return Ok(found);
         }
@@ -161,24 +151,6 @@ impl Kernel {
             named[at].1 = ordered(py, named[at].1.clone())?;
         }
         form(named)
-    }
-
-    /// Whether the code for these operands is the same for matrices of SciPy's in any order, if there are some.
-    fn takes_any_order(&self, named: &Named<'_>) -> bool {
-        let loose: Vec<Option<Tensor>> = named.iter().map(|(_, tensor)| loosened(tensor)).collect();
-        if loose.iter().all(Option::is_none) || self.options.backend == Backend::Cuda {
-            return false;
-        }
-        let options = Options { backend: Backend::Interpreter, ..self.options.clone() };
-        let functions = |named: &Named<'_>| {
-            let made = tamis::Kernel::of_program(self.program.clone(), &borrowed(named), &options);
-            made.ok().map(|kernel| kernel.compiled().functions.clone())
-        };
-        let loose = named
-            .iter()
-            .zip(loose)
-            .map(|((name, tensor), loose)| (*name, loose.unwrap_or_else(|| tensor.clone())));
-        functions(named).is_some_and(|known| functions(&loose.collect()) == Some(known))
     }
 
     /// The results by name, in the order of the statements that wrote them last.
@@ -198,8 +170,8 @@ impl Kernel {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Arc<Form>, Operands<'k>)> {
         let own = this.get();
-        let in_any_order = own.skips_order.load(Ordering::Relaxed);
-        let mut operands = own.bound(this.py(), (args, kwargs), in_any_order)?;
+        let unchecked = own.ignoring.load(atomic::Ordering::Relaxed);
+        let mut operands = own.bound(this.py(), (args, kwargs), unchecked)?;
         Ok((Kernel::form_for(this, &mut operands)?, operands))
     }
 
@@ -224,21 +196,6 @@ impl Kernel {
         let run = move || on_threads(usize::MAX, || form.kernel.run(&borrowed(&named)));
         let results = interruptible(py, run)?.map_err(|diagnostic| raised(py, &diagnostic))?;
         Ok((results, owner))
-    }
-}
-
-impl Form {
-    /// Whether it is to be looked now whether the form takes matrices in any order.
-    fn is_due(&self, named: &Named<'_>) -> bool {
-        let is_large = || {
-            named
-                .iter()
-                .any(|(_, tensor)| tensor.levels().len() > 1 && tensor.vals().len() >= LARGE)
-        };
-        !self.orders
-            && self.any_order.get().is_none()
-            && is_large()
-            && self.calls.fetch_add(1, Ordering::Relaxed) + 1 == CALLS
     }
 }
 
@@ -311,8 +268,8 @@ impl Kernel {
         let (formats, absent) = (of_operands, absent.and_then(Scalar::parse));
         let forms = Mutex::new(vec![]);
         let (text, effort) = (text.to_owned(), Effort::of(&program));
-        let skips_order = AtomicBool::new(false);
-        Ok(Kernel { text, program, operands, formats, absent, options, effort, forms, skips_order })
+        let ignoring = AtomicBool::new(false);
+        Ok(Kernel { text, program, operands, formats, absent, options, effort, forms, ignoring })
     }
 
     /// Computes the last result.

@@ -35,6 +35,7 @@
 //! | `counted` | how many entries lines have, along them and across |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
 //! | `operands` | the operands of a call, by name |
+//! | `ordering` | whether code ignores the order of SciPy's coordinates |
 //! | `file` | reading and writing |
 //! | `ranks` `tasks` | programs on ranks of MPI, and as tasks |
 //!
@@ -90,6 +91,7 @@ mod lookup;
 mod memory;
 mod operand;
 mod operands;
+mod ordering;
 mod profile;
 mod ranks;
 mod reshape;

@@ -112,10 +112,11 @@ impl Operand {
         })
     }
 
-    /// A sparse matrix of SciPy's as [`sparse::in_any_order`] has it.
-    pub(crate) fn in_any_order(object: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+    /// A sparse matrix of SciPy's as [`sparse::in_unchecked_order`] has it.
+    pub(crate) fn in_unchecked_order(object: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
         let Class::Sparse(scheme, owner) = class(object)? else { return Ok(None) };
-        Ok(sparse::in_any_order(object, scheme)?.map(|tensor| Operand::Tensor(tensor, owner)))
+        let tensor = sparse::in_unchecked_order(object, scheme)?;
+        Ok(tensor.map(|tensor| Operand::Tensor(tensor, owner)))
     }
 
     /// The operand that an object is which the helpers made.

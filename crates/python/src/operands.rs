@@ -41,13 +41,13 @@ impl Kernel {
         Ok((owned(&named), owner))
     }
 
-    /// The operands of a call, in the formats that the caller of `compile` asked for; SciPy's in any order if
-    /// the caller of this looks at that.
+    /// The operands of a call, in the formats that the caller of `compile` asked for. The order of SciPy's coordinates may
+    /// be left unchecked.
     pub(crate) fn bound<'k>(
         &'k self,
         py: Python<'_>,
         (args, kwargs): (&Bound<'_, PyTuple>, Option<&Bound<'_, PyDict>>),
-        in_any_order: bool,
+        may_leave: bool,
     ) -> PyResult<Operands<'k>> {
         let given = self.given(py, args, kwargs)?;
         let mut named: Named<'k> = Vec::with_capacity(given.len());
@@ -55,12 +55,12 @@ impl Kernel {
             (vec![], Owner::Dense, None);
         let (mut loose, mut unchecked) = (vec![], vec![]);
         for (name, object) in given {
-            let skips = in_any_order && self.absent.is_none() && !self.formats.contains_key(name);
-            let skipped = if skips { Operand::in_any_order(&object)? } else { None };
-            if skipped.is_some() {
+            let leaves = may_leave && self.absent.is_none() && !self.formats.contains_key(name);
+            let left = if leaves { Operand::in_unchecked_order(&object) } else { Ok(None) };
+            if matches!(left, Ok(Some(_))) {
                 unchecked.push(named.len());
             }
-            let operand = skipped.map_or_else(|| Operand::of(&object), Ok);
+            let operand = left.transpose().unwrap_or_else(|| Operand::of(&object));
             match operand.map_err(|error| about(py, error, name))? {
                 Operand::Number(number) => numbers.push((name, number)),
                 Operand::Tensor(tensor, of) => {

@@ -73,8 +73,11 @@ fn lines(object: &Bound<'_, PyAny>, axes: usize) -> PyResult<(Vec<LevelData>, Bu
 }
 
 /// A matrix of compressed rows or columns as if these were in order: all that was looked at is that coordinates lie
-/// in the matrix. `None` if they do not, or for anything else. For kernels that take entries in any order.
-pub(crate) fn in_any_order(object: &Bound<'_, PyAny>, scheme: Scheme) -> PyResult<Option<Tensor>> {
+/// in the matrix. `None` if they do not, or for anything else. For code that ignores the order.
+pub(crate) fn in_unchecked_order(
+    object: &Bound<'_, PyAny>,
+    scheme: Scheme,
+) -> PyResult<Option<Tensor>> {
     let dims: Vec<u64> = object.getattr(intern!(object.py(), "shape"))?.extract()?;
     if dims.len() != 2 || !matches!(scheme, Scheme::Csr | Scheme::Csc) {
         return Ok(None);
@@ -89,13 +92,13 @@ pub(crate) fn in_any_order(object: &Bound<'_, PyAny>, scheme: Scheme) -> PyResul
 fn stored_as(tensor: Tensor, format: &str) -> Option<Tensor> {
     let (dims, storage, levels, vals) = tensor.into_parts();
     let storage = Storage { format: known_format(format, dims.len()).ok()?, ..storage };
-    // SAFETY: the formats differ in whether coordinates are in order, and each there once, which no code relies on
-    // that takes them in any order.
+    // SAFETY: the formats differ in whether coordinates are in order, and each there once. What may break that promise is
+    // checked before other code reads it than what ignores the order.
     Some(unsafe { Tensor::from_parts_unchecked(dims, storage, levels, vals) })
 }
 
-/// The same operand with its order looked at, where [`in_any_order`] did not.
-pub(crate) fn in_known_order(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
+/// The same operand with its order checked, where [`in_unchecked_order`] did not.
+pub(crate) fn in_checked_order(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
     let Some(scheme) = scheme(&tensor.storage().format) else { return Ok(tensor) };
     let (dims, _, levels, vals) = tensor.into_parts();
     let names = names(dims.len(), scheme);
