@@ -83,7 +83,7 @@ impl Misfit {
                 "write (i, j) -> (j-i: compressed, i: range, j: offset)".into(),
             ),
             Misfit::SingletonFirst(_) => (
-                "a singleton has one coordinate for each position above, and is first".into(),
+                "a singleton level has a coordinate for each position above, and is first".into(),
                 "begin with compressed(nonunique)".into(),
             ),
             Misfit::Slots(_) => (
