@@ -114,7 +114,7 @@ fn composed(random: &mut Random, order: usize) -> String {
             levels.push(mode.to_owned());
         }
     }
-    const KINDS: [&str; 10] = [
+    const KINDS: [&str; 8] = [
         "dense",
         "dense",
         "compressed",
@@ -122,8 +122,6 @@ fn composed(random: &mut Random, order: usize) -> String {
         "hashed",
         "bitmap",
         "compressed(nonordered)",
-        "compressed(nonunique)",
-        "compressed(nonordered, nonunique)",
         "dense",
     ];
     let levels: Vec<String> =
