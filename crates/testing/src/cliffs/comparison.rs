@@ -31,7 +31,7 @@ pub const CONSTANT_BYTES: u64 = 16 << 10;
 pub struct Taken {
     /// Iterations of loops.
     pub iterations: u64,
-    /// Iterations, loads and stores, those that fill results too.
+    /// Iterations, loads, stores, and elements that are filled before parts run.
     pub steps: u64,
     /// The most bytes of temporaries, of which each is kept until it is read last, and of a kernel's own arrays.
     pub bytes: u64,
