@@ -203,7 +203,7 @@ fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) 
         return Some(best);
     }
     let sums = product.sums();
-    if sums.len() > MAX_SUMS || !product.is_plain(cx) {
+    if sums.len() > MAX_SUMS {
         return Some(plan_separate(cx, product, numbers, depth, best));
     }
     let worth = best.cost * WORTH;
@@ -225,8 +225,8 @@ fn subsets(vars: &[IndexVar]) -> impl Iterator<Item = Vec<IndexVar>> {
     (1..1_usize << vars.len()).map(move |bits| chosen(bits).map(|k| vars[k]).collect())
 }
 
-/// The loops of a product that is summed over many variables, or whose operands only have loops of their own. Sums that
-/// have no factor in common become loops after each other instead of inside each other.
+/// The loops of a product that is summed over many variables. Sums that have no factor in common become loops after each
+/// other instead of inside each other.
 fn plan_separate(
     cx: &Context<'_>,
     product: &Product,
@@ -237,7 +237,7 @@ fn plan_separate(
     let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
     let separate = independent(&factors, &product.sums());
     // Of many sums that are all connected, none is separate from the factors without any.
-    if separate.len() < 2 && product.is_plain(cx) {
+    if separate.len() < 2 {
         return best;
     }
     let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, numbers, depth);
@@ -264,8 +264,8 @@ fn split_over(
     }
     let mut kept = product.open();
     kept.retain(|v| part.iter().any(|f| f.vars().contains(v)) && needed(v));
-    // Loops over levels that no other operand can be merged with, or searched in, share nothing.
-    if !kept.is_empty() && !product.is_plain(cx) {
+    // Loops over levels that no other operand can be merged with, or searched in, are not shared.
+    if !product.are_ascending(cx, &kept) {
         return None;
     }
     let shared = shareable(cx, product, &kept);

@@ -66,11 +66,12 @@ impl Product {
         open
     }
 
-    /// Whether any loops may merge and search what all operands store.
-    pub(super) fn is_plain(&self, cx: &Context<'_>) -> bool {
+    /// Whether loops over these variables may merge and search what all operands that have them store.
+    pub(super) fn are_ascending(&self, cx: &Context<'_>, vars: &[IndexVar]) -> bool {
         self.factors.iter().all(|factor| match factor {
             Factor::Operand(a) => {
-                cx.program.storage(a.tensor).format.is_ascending() || cx.is_full(a)
+                let is_met = a.indices.iter().any(|v| vars.contains(v));
+                !is_met || cx.program.storage(a.tensor).format.is_ascending() || cx.is_full(a)
             }
             Factor::Part(..) => true,
         })
