@@ -105,6 +105,23 @@ def test_arrays_that_are_shared_are_looked_at_again():
             use()
 
 
+@pytest.mark.parametrize("scheme", ["csr", "csc"])
+def test_large_shared_arrays_are_looked_at_in_every_call(scheme):
+    a = sp.random_array((300, 200), density=0.6, format=scheme, rng=np.random.default_rng(7))
+    t, x = tamis.asarray(a), np.arange(200.0)
+    assert np.shares_memory(t.values, a.data) and t.values.size > 1 << 15
+    # After some calls nobody looks at the order any more.
+    for _ in range(12):
+        np.testing.assert_allclose(tamis.evaluate("y(i) = A(i,j) * x(j)", A=t, x=x), a @ x)
+    kept = a.indices[5]
+    for outside in (300, -1, 2**31 - 1):
+        a.indices[5] = outside
+        with pytest.raises(tamis.TamisValueError, match="in operand A|outside"):
+            tamis.evaluate("y(i) = A(i,j) * x(j)", A=t, x=x)
+    a.indices[5] = kept
+    np.testing.assert_allclose(tamis.evaluate("y(i) = A(i,j) * x(j)", A=t, x=x), a @ x)
+
+
 def test_coordinates_outside_are_refused():
     t = tensor(array(5, (4, 6)), "csr")
     for key in (([4], [0]), ([0], [6]), ([-5], [0])):

@@ -112,8 +112,12 @@ impl Operand {
         })
     }
 
-    /// A sparse matrix of SciPy's as [`sparse::in_unchecked_order`] has it.
+    /// A matrix with arrays of others as [`sparse::in_unchecked_order`] has it.
     pub(crate) fn in_unchecked_order(object: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+        if let Ok(tensor) = object.cast::<tensor::Tensor>() {
+            let tensor = tensor.get().in_unchecked_order();
+            return Ok(tensor.map(|tensor| Operand::Tensor(tensor, Owner::Tamis)));
+        }
         let Class::Sparse(scheme, owner) = class(object)? else { return Ok(None) };
         let tensor = sparse::in_unchecked_order(object, scheme)?;
         Ok(tensor.map(|tensor| Operand::Tensor(tensor, owner)))

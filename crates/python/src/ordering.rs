@@ -34,7 +34,7 @@ impl Ordering {
     /// Counts a call, and says whether it is the one after which to find out.
     pub(crate) fn count(&self, operands: &Operands<'_>) -> bool {
         let is_large = |t: &Tensor| t.dims().len() == 2 && t.vals().len() >= LEAST_VALUES;
-        matches!(operands.owner, Owner::SparseArray | Owner::SparseMatrix)
+        operands.owner != Owner::Dense
             && operands.named.iter().any(|(_, tensor)| is_large(tensor))
             && self.ignored.get().is_none()
             && self.calls.fetch_add(1, Memory::Relaxed) + 1 == CALLS_BEFORE

@@ -85,24 +85,27 @@ pub(crate) fn in_unchecked_order(
     let (levels, vals) = lines(object, 2)?;
     let (canonical, loose) = names(2, scheme);
     let made = of_parts(dims, loose, levels, vals).ok();
-    Ok(made.and_then(|tensor| stored_as(tensor, canonical)))
+    let format = known_format(canonical, 2).map_err(|d| raised(object.py(), &d))?;
+    Ok(made.map(|tensor| stored_as(tensor, format)))
 }
 
 /// The tensor with its arrays in a format with the same levels, whose promises nobody checks.
-fn stored_as(tensor: Tensor, format: &str) -> Option<Tensor> {
+pub(crate) fn stored_as(tensor: Tensor, format: Format) -> Tensor {
     let (dims, storage, levels, vals) = tensor.into_parts();
-    let storage = Storage { format: known_format(format, dims.len()).ok()?, ..storage };
+    let storage = Storage { format, ..storage };
     // SAFETY: the formats differ in whether coordinates are in order, and each there once. What may break that promise is
     // checked before other code reads it than what ignores the order.
-    Some(unsafe { Tensor::from_parts_unchecked(dims, storage, levels, vals) })
+    unsafe { Tensor::from_parts_unchecked(dims, storage, levels, vals) }
 }
 
 /// The same operand with its order checked, where [`in_unchecked_order`] did not.
 pub(crate) fn in_checked_order(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
     let Some(scheme) = scheme(&tensor.storage().format) else { return Ok(tensor) };
+    let fill = tensor.storage().fill;
     let (dims, _, levels, vals) = tensor.into_parts();
     let names = names(dims.len(), scheme);
-    of_rows(py, dims, names, levels, vals)
+    let made = of_rows(py, dims, names, levels, vals)?;
+    made.with_fill(fill).map_err(|d| raised(py, &d))
 }
 
 /// A matrix of compressed rows or columns in the format that promises no order; `None` for anything else.
@@ -112,7 +115,8 @@ pub(crate) fn loosened(tensor: &Tensor) -> Option<Tensor> {
     let (canonical, loose) = names(2, scheme);
     let is_ordered = matches!(scheme, Scheme::Csr | Scheme::Csc)
         && known_format(canonical, 2).is_ok_and(|known| known == *format);
-    if is_ordered { stored_as(tensor.clone(), loose) } else { None }
+    let loose = known_format(loose, 2).ok().filter(|_| is_ordered)?;
+    Some(stored_as(tensor.clone(), loose))
 }
 
 fn blocks(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {

@@ -10,6 +10,7 @@ use crate::memory::{Access, buffer, lent};
 use crate::result;
 use crate::select::{self, Pick};
 use crate::size::{Size, numbers};
+use crate::sparse::{loosened, stored_as};
 use crate::specs::{beside, constant, spec, with_fill};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
@@ -65,6 +66,15 @@ impl Tensor {
         let vals = tensor.vals().clone();
         let made = stable_levels(tensor.levels());
         made.and_then(|levels| valid(dims, storage, levels, vals)).map_err(|d| raised(py, &d))
+    }
+
+    /// The tensor with arrays of others as [`crate::sparse::in_unchecked_order`] has it.
+    pub(crate) fn in_unchecked_order(&self) -> Option<tamis::Tensor> {
+        let loose = loosened(&self.tensor).filter(|_| self.foreign)?;
+        let levels = stable_levels(loose.levels()).ok()?;
+        let (dims, storage) = (loose.dims().to_vec(), loose.storage().clone());
+        let made = valid(dims, storage, levels, loose.vals().clone()).ok()?;
+        Some(stored_as(made, self.tensor.storage().format.clone()))
     }
 }
 
