@@ -285,12 +285,7 @@ impl Buffer {
         if self.owner.is::<Malloc>() || self.is_taken_indices() || self.is_empty() {
             return Ok(self.clone());
         }
-        let address = allocate(self.datatype, self.len)?;
-        // SAFETY: both have so many elements, and the new ones are nobody else's.
-        unsafe {
-            std::ptr::copy_nonoverlapping(self.address, address.cast(), self.bytes());
-            Ok(Buffer::from_malloc(address, self.len, self.datatype))
-        }
+        self.copied()
     }
 
     /// The elements, if they are of this type.

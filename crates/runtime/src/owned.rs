@@ -7,10 +7,11 @@
 
 use crate::budget;
 use crate::index::Index;
-use crate::memory::{Buffer, Element, Malloc, for_element};
+use crate::memory::{Buffer, Element, Malloc, allocate, for_element};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// The owner of memory that is borrowed for a lifetime: clones of such arrays are copies.
 pub(crate) struct Lent;
@@ -147,6 +148,26 @@ impl Buffer {
         for_element!(datatype, T => {
             owner.downcast_mut::<Taken<T>>().map(|Taken(vector)| vector.as_mut_ptr().cast())
         })
+    }
+
+    /// The same elements in memory of their own.
+    pub(crate) fn copied(&self) -> Result<Buffer, Diagnostic> {
+        let address = allocate(self.datatype(), self.len())?;
+        // SAFETY: both have so many elements, and the new ones are nobody else's.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.address(), address.cast(), self.bytes());
+            Ok(Buffer::from_malloc(address, self.len(), self.datatype()))
+        }
+    }
+
+    /// Writes the elements of an array of the same type and length over these, if nobody else has them; whether
+    /// that is so.
+    pub(crate) fn overwrite(&mut self, other: &Buffer) -> bool {
+        let is_alike = (self.datatype(), self.len()) == (other.datatype(), other.len());
+        let Some(address) = self.own_address().filter(|_| is_alike) else { return false };
+        // SAFETY: both have so many bytes, and these are nobody else's.
+        unsafe { std::ptr::copy_nonoverlapping(other.address(), address, other.bytes()) };
+        true
     }
 
     /// The memory of an array that a kernel made and nobody else has, and for how many elements it has

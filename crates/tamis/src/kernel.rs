@@ -134,6 +134,8 @@ pub struct Kernel {
     scattered: BTreeMap<String, Format>,
     /// What was found out of the operands of the last call.
     pub(crate) binding: Mutex<Option<Arc<Binding>>>,
+    /// Memory for what dense results were before a call that reads and writes them.
+    pub(crate) before: Mutex<Vec<Tensor>>,
     /// The position in [`Backend::ALL`] of the one that ran last; beyond it before the first run.
     ran_on: AtomicUsize,
     /// The stages of compilation, and the seconds that each took.
@@ -250,6 +252,7 @@ impl Kernel {
             sizes: Sizes { dims: given, shapes },
             scattered: formats.filter(|(_, format)| is_scattered(format)).collect(),
             binding: Mutex::new(None),
+            before: Mutex::default(),
             ran_on: AtomicUsize::new(Backend::ALL.len()),
             stages: clock.done(),
             #[cfg(feature = "dist")]

@@ -27,8 +27,8 @@ impl Kernel {
     /// dropped. With more than eight tensors in the program a call allocates a few hundred bytes.
     ///
     /// A statement such as `x(i) += a * p(i)` or `x(i) = p(i) + b * x(i)` reads what the tensor has, where the kernel was
-    /// compiled with a value of `x` and `operands` have none. The sum is a new tensor, which replaces the one that it
-    /// was read from.
+    /// compiled with a value of `x` and `operands` have none. The values of a dense one are copied to memory that the
+    /// kernel keeps for its next call, and computed in place from there.
     ///
     /// # Errors
     /// As for [`run`](Kernel::run), and where a name is not that of a result, or is given twice, or where the kernel adds
@@ -59,7 +59,17 @@ impl Kernel {
         results: &mut [(&str, &mut Tensor)],
     ) -> Result<(), Diagnostic> {
         let before = self.values_before(operands, results)?;
-        let operands = &with_values(operands, &before)[..];
+        let done = self.run_from(&with_values(operands, &before), results);
+        self.keep(before);
+        done
+    }
+
+    /// Runs into results whose values before are among the operands.
+    fn run_from(
+        &self,
+        operands: &[(&str, &Tensor)],
+        results: &mut [(&str, &mut Tensor)],
+    ) -> Result<(), Diagnostic> {
         let ids = self.result_ids(results)?;
         if self.form(KernelKind::Fused)?.steps().is_some() {
             return assign(self.run(operands)?, results);
@@ -114,7 +124,17 @@ impl Kernel {
         results: &mut [(&str, &mut Tensor)],
     ) -> Result<(), Diagnostic> {
         let before = self.values_before(operands, results)?;
-        let operands = &with_values(operands, &before)[..];
+        let done = self.compute_from(&with_values(operands, &before), results);
+        self.keep(before);
+        done
+    }
+
+    /// Computes into results whose values before are among the operands.
+    fn compute_from(
+        &self,
+        operands: &[(&str, &Tensor)],
+        results: &mut [(&str, &mut Tensor)],
+    ) -> Result<(), Diagnostic> {
         let ids = self.result_ids(results)?;
         let form = self.form(KernelKind::Compute)?;
         if form.steps().is_some() || results.iter().any(|(name, _)| self.is_scattered(name)) {
@@ -143,7 +163,8 @@ impl Kernel {
         done.map(drop)
     }
 
-    /// The tensors of results that the program reads before it writes them, where no operand gives their values.
+    /// What results are that the program reads before it writes them, where no operand gives their values. Dense
+    /// ones are copies, so that nobody else has the arrays that are written.
     fn values_before<'n>(
         &self,
         operands: &[(&str, &Tensor)],
@@ -158,7 +179,7 @@ impl Kernel {
             let is_input = |role: Role| role == Role::Input(first.result.tensor);
             let is_read = self.compiled().program.tensors.iter().any(|t| is_input(t.role));
             if is_read && operands.iter().all(|(other, _)| other != name) {
-                values.push((*name, (**tensor).clone()));
+                values.push((*name, self.copy_of(tensor)?));
             } else if !is_read && first.accumulate.is_some() {
                 let message = format!(
                     "the kernel adds to {name}, and was compiled without a value of {name}"
@@ -171,6 +192,29 @@ impl Kernel {
             }
         }
         Ok(values)
+    }
+
+    /// The tensor in memory of an earlier call, if it is dense; otherwise it shares its arrays.
+    fn copy_of(&self, tensor: &Tensor) -> Result<Tensor, Diagnostic> {
+        if !tensor.is_only_values() {
+            return Ok(tensor.clone());
+        }
+        let kept = self.before.try_lock().ok().and_then(|mut kept| kept.pop());
+        if let Some(mut copy) = kept
+            && copy.take_values(tensor)
+        {
+            return Ok(copy);
+        }
+        tensor.copied()
+    }
+
+    /// Keeps the memory of copies for the next call, which wants the last one first.
+    fn keep(&self, mut before: Named<'_>) {
+        before.retain(|(_, copy)| copy.is_only_values());
+        if let Ok(mut kept) = self.before.try_lock() {
+            kept.clear();
+            kept.extend(before.into_iter().rev().map(|(_, copy)| copy));
+        }
     }
 
     /// The last compiled tensor of each result.
@@ -204,7 +248,7 @@ impl Kernel {
 }
 
 /// Tensors by name.
-type Named<'n> = SmallVec<[(&'n str, Tensor); 1]>;
+type Named<'n> = SmallVec<[(&'n str, Tensor); 4]>;
 
 /// Operands and the values of results before.
 fn with_values<'a>(

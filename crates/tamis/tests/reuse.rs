@@ -193,6 +193,17 @@ fn results_may_be_computed_from_what_they_were() {
         kernel.run_into(&[("beta", &beta), ("r", &r)], &mut [("p", &mut p)]).expect("it runs");
         assert_eq!(p.values::<f64>().expect("values"), expected);
     }
+    // Its array stays where it is, and a clone keeps what it was.
+    let (address, clone) = (p.vals().address(), p.clone());
+    kernel.run_into(&[("beta", &beta), ("r", &r)], &mut [("p", &mut p)]).expect("it runs");
+    assert_eq!(clone.values::<f64>().expect("values"), [7.0, 8.0, 15.0]);
+    assert_ne!(p.vals().address(), address);
+    let address = p.vals().address();
+    for expected in [[31.0, 32.0, 63.0], [63.0, 64.0, 127.0]] {
+        kernel.run_into(&[("beta", &beta), ("r", &r)], &mut [("p", &mut p)]).expect("it runs");
+        assert_eq!(p.values::<f64>().expect("values"), expected);
+        assert_eq!(p.vals().address(), address);
+    }
     let mut s = Tensor::scalar(1.0);
     let program = Program::parse("s = 2 * s + r(i)").expect("a program");
     let kernel = program.operand("s", &s).expect("an operand").compile().expect("a kernel");

@@ -3,6 +3,7 @@
 use super::{LevelData, Tensor};
 use crate::memory::{Buffer, Element};
 use tamis_core::format::Storage;
+use tamis_core::level::Part;
 use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
@@ -72,6 +73,29 @@ impl Tensor {
             self.vals = Buffer::from_vec(self.values::<T>()?.to_vec());
         }
         Ok(self.vals.as_mut_slice().unwrap_or_default())
+    }
+
+    /// Whether values are all that is stored, as in dense tensors.
+    pub fn is_only_values(&self) -> bool {
+        self.levels.iter().all(|level| Part::ALL.iter().all(|&part| level.part(part).is_none()))
+    }
+
+    /// The same tensor with values in memory of its own.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub fn copied(&self) -> Result<Tensor, Diagnostic> {
+        Ok(Tensor { vals: self.vals.copied()?, ..self.clone() })
+    }
+
+    /// Writes the values of a tensor over those of this one, if both have the same dimensions and storage and nothing
+    /// but values, and nobody else has those of this one; whether that is so.
+    pub fn take_values(&mut self, other: &Tensor) -> bool {
+        let is_alike = self.dims == other.dims && self.storage == other.storage;
+        if !is_alike || !self.is_only_values() || self.vals.len() != other.vals.len() {
+            return false;
+        }
+        self.vals.overwrite(&other.vals)
     }
 
     pub(super) fn other_type<T: Element>(&self, datatype: DataType) -> Diagnostic {
