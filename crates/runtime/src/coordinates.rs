@@ -77,6 +77,22 @@ impl Coordinates {
         Ok(Coordinates { dims, crds, vals, fill: None, reservation })
     }
 
+    /// A list of entries, each with its coordinate.
+    ///
+    /// # Errors
+    /// As of [`Coordinates::new`].
+    pub fn of_entries<T: Element, const N: usize>(
+        dims: [u64; N],
+        entries: impl IntoIterator<Item = ([u64; N], T)>,
+    ) -> Result<Coordinates, Diagnostic> {
+        let (mut crds, mut vals) = (vec![vec![]; N], vec![]);
+        for (coordinate, value) in entries {
+            crds.iter_mut().zip(coordinate).for_each(|(list, c)| list.push(c));
+            vals.push(value);
+        }
+        Coordinates::new(dims.to_vec(), crds, vals.into())
+    }
+
     /// A list that is known to be valid.
     pub(crate) fn trusted(dims: Vec<u64>, crds: Vec<Vec<u64>>, vals: Values) -> Coordinates {
         debug_assert!(check_lengths(&dims, &crds, vals.len()).is_ok());

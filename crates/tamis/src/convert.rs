@@ -7,7 +7,7 @@ use tamis_core::format::{self, Format, FormatSpec, Storage};
 use tamis_core::level::COMPRESSED;
 use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::Diagnostic;
-use tamis_runtime::{Coordinates, Duplicates, Tensor, is_list};
+use tamis_runtime::{Coordinates, Duplicates, Element, Tensor, is_list};
 
 /// A tensor of this storage with these entries. Explicit zeros are kept.
 ///
@@ -27,6 +27,35 @@ pub fn pack(
     let spec = FormatSpec { fill: Some(fill), ..FormatSpec::of(storage.format.clone()) };
     let own = Storage { fill: spec.resolve(storage.datatype)?.fill, ..storage.clone() };
     pack_entries(list, &own, duplicates)?.to_format(storage)
+}
+
+/// A tensor of entries in any order, in any format, written as in `"bcsr(4,4)"`. Positions and coordinates have 64 bits
+/// where the dimensions or the number of entries need them, and the format does not say otherwise.
+///
+/// # Errors
+/// When there is no such format for so many modes, an entry lies outside of the dimensions, there are duplicates that are
+/// to be refused, a value does not fit the format's type, or the tensor does not fit in memory.
+///
+/// ```
+/// use tamis::{Code, Duplicates, from_entries};
+/// # fn main() -> Result<(), tamis::Diagnostic> {
+/// let edges = [([0, 2], 1.0), ([1 << 60, 5], 2.0), ([0, 2], 3.0)];
+/// let a = from_entries([1 << 61, 6], edges, "dcsr", Duplicates::Sum)?;
+/// assert_eq!((a.nnz(), a.get(&[0, 2])?.as_f64()), (2, 4.0));
+/// let refused = from_entries([1 << 61, 6], edges, "dcsr", Duplicates::Refuse);
+/// assert_eq!(refused.unwrap_err().code, Code::DuplicateEntry);
+/// # Ok(())
+/// # }
+/// ```
+pub fn from_entries<T: Element, const N: usize>(
+    dims: [u64; N],
+    entries: impl IntoIterator<Item = ([u64; N], T)>,
+    format: &str,
+    duplicates: Duplicates,
+) -> Result<Tensor, Diagnostic> {
+    let list = Coordinates::of_entries(dims, entries)?;
+    let spec = with_widths(format::parse(format, Some(N))?, &dims, list.vals().len());
+    pack(&list, &spec.resolve(T::DATATYPE)?, duplicates)
 }
 
 /// A tensor of these entries, of a storage that has the fill value of the list.
@@ -105,12 +134,16 @@ impl AsStorage for &str {
     fn storage_of(&self, tensor: &Tensor) -> Result<Storage, Diagnostic> {
         let own = tensor.storage();
         let spec = format::parse(self, Some(tensor.dims().len()))?;
-        let sizes = tensor.dims().iter().copied().chain([tensor.vals().len() as u64]);
-        let width = Some(IndexWidth::for_max(sizes.max().unwrap_or(0)));
-        let (pos, crd, fill) =
-            (spec.pos.or(width), spec.crd.or(width), spec.fill.or(Some(own.fill)));
-        FormatSpec { pos, crd, fill, ..spec }.resolve(own.datatype)
+        let spec = with_widths(spec, tensor.dims(), tensor.vals().len());
+        FormatSpec { fill: spec.fill.or(Some(own.fill)), ..spec }.resolve(own.datatype)
     }
+}
+
+/// A format with the widths that a tensor of so many values needs, where it does not say them.
+fn with_widths(spec: FormatSpec, dims: &[u64], values: usize) -> FormatSpec {
+    let sizes = dims.iter().copied().chain([values as u64]);
+    let width = Some(IndexWidth::for_max(sizes.max().unwrap_or(0)));
+    FormatSpec { pos: spec.pos.or(width), crd: spec.crd.or(width), ..spec }
 }
 
 impl ToFormat for Tensor {

@@ -225,7 +225,7 @@ use absent::on_device;
 use absent::tiers;
 pub use backend::{Backend, features};
 pub use builder::Program;
-pub use convert::{AsStorage, ToFormat, pack, usual_format};
+pub use convert::{AsStorage, ToFormat, from_entries, pack, usual_format};
 pub use estimate::{Estimate, KernelEstimate, LoopEstimate};
 #[cfg(feature = "io")]
 pub use file::{read, write};

@@ -156,17 +156,11 @@ impl Tensor {
         dims: [u64; N],
         entries: impl IntoIterator<Item = ([u64; N], T)>,
     ) -> Result<Tensor, Diagnostic> {
-        let mut crds = vec![vec![]; N];
-        let mut vals = vec![];
-        for (coordinate, value) in entries {
-            crds.iter_mut().zip(coordinate).for_each(|(list, c)| list.push(c));
-            vals.push(value);
-        }
         let format = match N {
             2 => Format::in_order([DENSE, COMPRESSED]),
             _ => Format::in_order([COMPRESSED; N]),
         };
-        let list = Coordinates::new(dims.to_vec(), crds, vals.into())?;
+        let list = Coordinates::of_entries(dims, entries)?;
         let mut storage = Storage::of(format, T::DATATYPE);
         let largest = dims.into_iter().max().unwrap_or(0).max(list.vals().len() as u64);
         (storage.pos, storage.crd) = (IndexWidth::for_max(largest), IndexWidth::for_max(largest));
