@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use tamis_core::format::{self, Format, LevelSpec, Storage};
 use tamis_core::level::{COMPRESSED, DENSE, Part};
 use tamis_ir::datatype::{DataType, IndexWidth};
-use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, Mode};
 
 impl Default for Tensor {
@@ -148,10 +148,11 @@ impl Tensor {
     }
 
     /// A tensor of entries in any order; values at the same coordinate are added. A matrix is stored by
-    /// compressed rows, another tensor by compressed fibers.
+    /// compressed rows, another tensor by compressed fibers; `tamis::from_entries` stores them in any format.
     ///
     /// # Errors
-    /// When an entry lies outside of the dimensions, or the tensor does not fit in memory.
+    /// When an entry lies outside of the dimensions, or the tensor does not fit in memory: compressed rows have a
+    /// position each.
     pub fn from_triplets<T: Element, const N: usize>(
         dims: [u64; N],
         entries: impl IntoIterator<Item = ([u64; N], T)>,
@@ -164,7 +165,12 @@ impl Tensor {
         let mut storage = Storage::of(format, T::DATATYPE);
         let largest = dims.into_iter().max().unwrap_or(0).max(list.vals().len() as u64);
         (storage.pos, storage.crd) = (IndexWidth::for_max(largest), IndexWidth::for_max(largest));
-        pack(&list, &storage, Duplicates::Sum)
+        pack(&list, &storage, Duplicates::Sum).map_err(|refused| match refused.code {
+            Code::OutOfMemory | Code::DimensionTooLarge | Code::TooLarge if N == 2 => refused.help(
+                "rows have a position each: tamis::from_entries(dims, entries, \"dcsr\", ..) stores only those with entries",
+            ),
+            _ => refused,
+        })
     }
 
     /// A square matrix by compressed rows with a value on the diagonal.

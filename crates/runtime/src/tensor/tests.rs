@@ -355,6 +355,16 @@ fn tensors_have_as_many_modes_as_programs() {
     assert!(Tensor::from_triplets(most, [([0; crate::MAX_ORDER], 1.0)]).is_ok());
 }
 
+/// Rows without an entry take memory as compressed rows, and there is a way out.
+#[test]
+fn many_rows_have_another_format() {
+    let told = Tensor::from_triplets([1 << 60, 1 << 60], [([7, 1 << 59], 1.0)]).expect_err("rows");
+    let told = told.to_string();
+    assert!(told.contains("tamis::from_entries(dims, entries, \"dcsr\", ..)"), "{told}");
+    let vector = Tensor::from_triplets([1 << 60], [([1 << 59], 1.0)]).expect("one entry");
+    assert_eq!(vector.nnz(), 1);
+}
+
 /// What is refused because entries are unordered names the constructor that orders them.
 #[test]
 fn unordered_entries_have_another_constructor() {
