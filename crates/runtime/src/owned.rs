@@ -6,7 +6,7 @@
 //! ```
 
 use crate::budget;
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::memory::{Buffer, Element, Malloc, allocate, for_element};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -52,6 +52,14 @@ impl Buffer {
             || owner.is::<Taken<u32>>()
             || owner.is::<Taken<u64>>()
             || owner.is::<Taken<usize>>()
+    }
+
+    /// The error for an index of a vector that was given away which is beyond numbers with a sign.
+    pub(crate) fn refused_index(&self) -> Option<Diagnostic> {
+        fn of<I: Index>(array: &Buffer) -> Option<Diagnostic> {
+            index::refused(&array.owner().downcast_ref::<Taken<I>>()?.0)
+        }
+        of::<u32>(self).or_else(|| of::<u64>(self)).or_else(|| of::<usize>(self))
     }
 
     /// Takes indices over, without copying: numbers without a sign are read as those of the same

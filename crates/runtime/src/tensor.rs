@@ -110,7 +110,11 @@ impl Tensor {
         vals: Buffer,
     ) -> Result<Tensor, Diagnostic> {
         let tensor = Tensor { dims, storage, levels, vals };
-        tensor.validate()?;
+        let parts =
+            |level| Part::ALL.into_iter().filter_map(move |part| LevelData::part(level, part));
+        let index = || tensor.levels.iter().flat_map(parts).find_map(Buffer::refused_index);
+        // What arrays without a sign hold is told as their owner knows it.
+        tensor.validate().map_err(|refused| index().unwrap_or(refused))?;
         Ok(tensor)
     }
 

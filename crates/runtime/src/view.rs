@@ -1,7 +1,7 @@
 //! Tensors of borrowed arrays: what others own is an operand for as long as it is borrowed, and is never
 //! copied for that.
 
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::memory::{Buffer, Element};
 use crate::tensor::Tensor;
 use std::marker::PhantomData;
@@ -54,7 +54,8 @@ impl<'a> TensorView<'a> {
         vals: &'a [T],
     ) -> Result<TensorView<'a>, Diagnostic> {
         let arrays = [indices(pos), indices(crd), values(vals)];
-        Tensor::compressed([0, 1], dims, arrays).map(TensorView::of)
+        let told = |refused| index::refused(pos).or_else(|| index::refused(crd)).unwrap_or(refused);
+        Tensor::compressed([0, 1], dims, arrays).map(TensorView::of).map_err(told)
     }
 
     /// A matrix by compressed columns: see [`Tensor::csc`].
@@ -68,7 +69,8 @@ impl<'a> TensorView<'a> {
         vals: &'a [T],
     ) -> Result<TensorView<'a>, Diagnostic> {
         let arrays = [indices(pos), indices(crd), values(vals)];
-        Tensor::compressed([1, 0], dims, arrays).map(TensorView::of)
+        let told = |refused| index::refused(pos).or_else(|| index::refused(crd)).unwrap_or(refused);
+        Tensor::compressed([1, 0], dims, arrays).map(TensorView::of).map_err(told)
     }
 
     /// The tensor of arrays that are borrowed for the view's lifetime.

@@ -365,6 +365,22 @@ fn many_rows_have_another_format() {
     assert_eq!(vector.nnz(), 1);
 }
 
+/// Arrays are read with a sign; what they hold without one is told as it was given.
+#[test]
+fn indices_without_a_sign_are_told_as_given() {
+    let (pos, crd, vals, dims) = ([0u32, 1], [3_000_000_000u32], [1.0], [1, 1 << 40]);
+    let made = [
+        Tensor::csr(dims, pos.to_vec(), crd.to_vec(), vals.to_vec()),
+        Tensor::coo(dims, [vec![0], crd.to_vec()], vals.to_vec()),
+        crate::TensorView::csr(dims, &pos, &crd, &vals).map(|_| Tensor::scalar(1.0)),
+    ];
+    for told in made.map(|tensor| tensor.expect_err("too large").message) {
+        assert_eq!(told, "the index 3000000000 does not fit 32 bits with a sign");
+    }
+    let told = Tensor::csr([1, 4], vec![0u64, 1], vec![u64::MAX], vec![1.0]).expect_err("large");
+    assert_eq!(told.message, "the index 18446744073709551615 does not fit 64 bits with a sign");
+}
+
 /// What is refused because entries are unordered names the constructor that orders them.
 #[test]
 fn unordered_entries_have_another_constructor() {
