@@ -4,10 +4,10 @@ use crate::scattered::{self, is_scattered};
 use crate::{Backend, Options, cache};
 use std::collections::BTreeMap;
 use tamis_core::format::{self, Format, FormatSpec, Storage};
-use tamis_core::level::COMPRESSED;
+use tamis_core::level::{COMPRESSED, Part};
 use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::Diagnostic;
-use tamis_runtime::{Coordinates, Duplicates, Element, Tensor, is_list};
+use tamis_runtime::{Coordinates, Duplicates, Element, Tensor, budget, is_list};
 
 /// A tensor of this storage with these entries. Explicit zeros are kept.
 ///
@@ -156,6 +156,23 @@ impl ToFormat for Tensor {
     }
 }
 
+/// The bytes that positions take before the first level that lists coordinates, or all values where none does: they are
+/// known before any entry is read.
+fn least_bytes(dims: &[u64], storage: &Storage) -> f64 {
+    let headers = storage.format.headers(dims, &|_| 0);
+    let mut positions = 1.0;
+    for (level, header) in storage.format.levels().iter().zip(headers) {
+        let properties = level.kind.properties();
+        match (level.has(Part::Pos), properties.full) {
+            (true, _) => return positions * storage.pos.datatype().size() as f64,
+            (false, false) => return 0.0,
+            (false, true) if properties.branchless => {}
+            (false, true) => positions *= header.size as f64,
+        }
+    }
+    positions * storage.datatype.size() as f64
+}
+
 /// Conversion by a generated kernel.
 trait Generated {
     fn generated(&self, storage: &Storage) -> Result<Tensor, Diagnostic>;
@@ -163,6 +180,7 @@ trait Generated {
 
 impl Generated for Tensor {
     fn generated(&self, storage: &Storage) -> Result<Tensor, Diagnostic> {
+        budget::check("an array", least_bytes(self.dims(), storage), budget::SMALLER_RESULT)?;
         let indices: Vec<String> = (0..self.dims().len()).map(|m| format!("i{m}")).collect();
         let indices = match indices.is_empty() {
             true => String::new(),

@@ -1,6 +1,8 @@
 //! Programs at the limits: many operands, many loops, large tiles.
 
-use tamis::{Backend, Coordinates, Duplicates, Kernel, Options, Tensor, Values, format, schedule};
+use tamis::{
+    Backend, Code, Coordinates, Duplicates, Kernel, Options, Tensor, Values, format, schedule,
+};
 
 const LENGTH: u64 = 12;
 
@@ -40,6 +42,23 @@ fn check(text: &str, count: usize, (format, order): (&str, usize), expect: impl 
 
 fn joined(count: usize, by: &str, term: impl Fn(usize) -> String) -> String {
     (0..count).map(term).collect::<Vec<_>>().join(by)
+}
+
+/// Positions for each row are refused before any are written, whatever lies below them.
+#[test]
+fn positions_beyond_memory_are_refused_at_once() {
+    for format in ["csr", "bcsr(4,4)", "dcsr", "(i,j) -> (i: dense, j: bitmap)"] {
+        let entries = [([7, 1 << 40], 2.0), ([0, 3], 1.0)];
+        let made = tamis::from_entries([1 << 44, 1 << 41], entries, format, Duplicates::Sum);
+        match (format, made) {
+            ("dcsr", made) => assert_eq!(made.expect("two entries").nnz(), 2),
+            (_, made) => {
+                let refused = made.expect_err(format).code;
+                let known = [Code::OutOfMemory, Code::DimensionTooLarge];
+                assert!(known.contains(&refused), "{format}: {refused:?}");
+            }
+        }
+    }
 }
 
 #[test]
