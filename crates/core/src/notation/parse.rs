@@ -156,10 +156,12 @@ impl<'t> Resolver<'t> {
 
     fn accumulation(&self, span: &Range<usize>) -> Result<ReduceOp, Diagnostic> {
         let name = self.text(span);
-        let Some(op) = words::accumulation(name, &self.program.operators) else {
+        // The value has its sign changed already.
+        let op = if name == "-" { "+" } else { name };
+        let Some(op) = words::accumulation(op, &self.program.operators) else {
             let message = format!("nothing accumulates with {name}=");
             let diagnostic = self.refuse(Code::UnknownFunction, span, message);
-            return Err(diagnostic.help("assignments are = += *= min= max= or= and="));
+            return Err(diagnostic.help("assignments are = += -= *= min= max= or= and="));
         };
         self.combines(op, span)?;
         Ok(op)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! program    = statement { (";" | newline) statement }
-//! statement  = target ("=" | "+=" | "*=" | name "=") expression
+//! statement  = target ("=" | "+=" | "-=" | "*=" | name "=") expression
 //! expression = sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]
 //! sum        = product { ("+" | "-") product }
 //! product    = factor { ("*" | "/") factor }
@@ -178,6 +178,8 @@ impl Parser<'_> {
             }
         }
         let span = start..value.span.end;
+        let subtracts = accumulate.as_ref().is_some_and(|sign| &self.source[sign.clone()] == "-");
+        let value = if subtracts { self.negated(value.span.start, value)? } else { value };
         Ok(RawStatement { target, accumulate, value, span })
     }
 
@@ -190,7 +192,7 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(None)
             }
-            Kind::Sign("+=" | "*=") => {
+            Kind::Sign("+=" | "-=" | "*=") => {
                 self.at += 1;
                 Ok(Some(span.start..span.end - 1))
             }
@@ -198,7 +200,6 @@ impl Parser<'_> {
                 self.at += 2;
                 Ok(Some(span))
             }
-            Kind::Sign("-=") => Err(self.unexpected("=", &format!("write {target} += -(...)"))),
             Kind::Sign("/=") => Err(self.unexpected("=", &format!("write {target} *= 1 / (...)"))),
             Kind::Sign(":" | "-" | "<" | "==") => {
                 Err(self.unexpected("=", &format!("write {target} = ...")))
@@ -212,7 +213,7 @@ impl Parser<'_> {
             Kind::Name if foreign::infix(&self.source[span.clone()]).is_none() => {
                 Err(self.unexpected("=", "a statement is written y(i) = A(i,j) * x(j)"))
             }
-            _ => Err(self.unexpected("=", "assignments are = += *= min= max= or= and=")),
+            _ => Err(self.unexpected("=", "assignments are = += -= *= min= max= or= and=")),
         }
     }
 
@@ -325,6 +326,11 @@ impl Parser<'_> {
             return Ok(Raw { span: start..number.span.end, ..number });
         }
         let operand = self.factor()?;
+        self.negated(start, operand)
+    }
+
+    /// An expression with its sign changed, from where it begins on.
+    fn negated(&self, start: usize, operand: Raw) -> Result<Raw, Diagnostic> {
         let (span, height) = (start..operand.span.end, operand.height + 1);
         self.bounded(Raw { node: Node::Negate(Box::new(operand)), span, height })
     }

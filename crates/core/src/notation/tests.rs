@@ -34,6 +34,7 @@ fn statements() {
     check("a = b\n\nc(i) = d(i)\n", "a = b; c(i) = d(i)");
     check("y(i) =\n A(i,j)\n * x(j)", "y(i) = A(i,j) * x(j)");
     check("y(i) max= A(i,j)", "y(i) max= A(i,j)");
+    check("a -= b + c; d(i[1:]) -= -A(i,j)", "a += -(b + c); d(i[1:]) += --A(i,j)");
     check("a min= b", "a min= b");
     check("a or= b(i); c and= b(i); d *= b(i)", "a or= b(i); c and= b(i); d *= b(i)");
     check("a() = b()", "a = b");
@@ -248,9 +249,9 @@ fn syntax_is_refused_with_the_place() {
         "error[syntax]: there is no statement\n  | \n  | ^\n  = help: write a statement: y(i) = A(i,j) * x(j)",
     );
     refused(
-        "a = 1; b(i[1:]) -= c(i)",
-        "error[syntax]: expected =, found -=\n  | a = 1; b(i[1:]) -= c(i)\n  |                 ^^\n  = \
-         help: write b(i[1:]) += -(...)",
+        "a = 1; b(i[1:]) /= c(i)",
+        "error[syntax]: expected =, found /=\n  | a = 1; b(i[1:]) /= c(i)\n  |                 ^^\n  = \
+         help: write b(i[1:]) *= 1 / (...)",
     );
 }
 
@@ -263,7 +264,7 @@ fn other_syntax_is_refused() {
         "a = = b",
         "a == b",
         "a = b = c",
-        "a -= b",
+        "a -= = b",
         "a /= b",
         "1 = a",
         "a = (b",
@@ -316,7 +317,7 @@ fn unknown_functions_are_refused() {
     refused(
         "y(i) mean= x(i)",
         "error[unknown-function]: nothing accumulates with mean=\n  | y(i) mean= x(i)\n  |      ^^^^\n  \
-         = help: assignments are = += *= min= max= or= and=",
+         = help: assignments are = += -= *= min= max= or= and=",
     );
     code("y(i) = frobnicate(x(i), 2)", "unknown-function");
     code("a = f(2.5)", "unknown-function");
