@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::level::{Crd, Header, LevelView, Numbers, Part, RANGE};
 use tamis_ir::algebra::{BinaryOp, eval};
-use tamis_ir::datatype::Scalar;
+use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, Mode};
 
@@ -210,11 +210,21 @@ impl Tensor {
         arrays.flatten().map(Buffer::bytes).sum::<usize>() + self.vals.bytes()
     }
 
-    /// The value at a coordinate: the stored one, the sum of several, or the fill value.
+    /// The value at a coordinate: the stored one, the sum of several, or the fill value; of truth values
+    /// [`Scalar::Bool`].
     ///
     /// # Errors
     /// When there is not one coordinate for each mode, or one lies outside its dimension.
     pub fn get(&self, coordinate: &[u64]) -> Result<Scalar, Diagnostic> {
+        let value = self.value_at(coordinate)?;
+        Ok(match self.storage.datatype {
+            DataType::Bool => Scalar::Bool(!value.is_zero()),
+            _ => value,
+        })
+    }
+
+    /// The value at a coordinate in its register type.
+    fn value_at(&self, coordinate: &[u64]) -> Result<Scalar, Diagnostic> {
         self.check_coordinate(coordinate)?;
         if self.storage.format.is_basic() {
             return Ok(self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p)));

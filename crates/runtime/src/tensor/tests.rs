@@ -381,6 +381,17 @@ fn indices_without_a_sign_are_told_as_given() {
     assert_eq!(told.message, "the index 18446744073709551615 does not fit 64 bits with a sign");
 }
 
+/// Truth values are told as such, stored or not, and where several are stored at a coordinate.
+#[test]
+fn elements_of_truth_values_are_truth_values() {
+    let [no, yes] = [false, true].map(crate::Truth::from);
+    let a = Tensor::from_triplets([2, 2], [([0, 1], yes), ([1, 0], no), ([0, 1], yes)]);
+    let a = a.expect("a matrix");
+    let at = |i, j| a.get(&[i, j]).expect("inside");
+    assert_eq!([at(0, 1), at(1, 0), at(1, 1)], [true, false, false].map(crate::Scalar::Bool));
+    assert_eq!(at(0, 1).as_f64(), 1.0);
+}
+
 /// What is refused because entries are unordered names the constructor that orders them.
 #[test]
 fn unordered_entries_have_another_constructor() {
