@@ -47,7 +47,7 @@ pub struct Kernel {
     effort: Effort,
     forms: Mutex<Vec<Arc<Form>>>,
     /// Whether some form ignores the order of SciPy's coordinates, so that nobody need look at it first.
-    ignores_order: AtomicBool,
+    any_order: AtomicBool,
 }
 
 /// A program compiled for operands stored in certain ways.
@@ -141,7 +141,7 @@ impl Kernel {
             let (named, compiled_as) = (&operands.named, (&own.program, &own.options));
             let ignores =
                 detached(py, || Ok(found.ordering.find_out(&found.kernel, compiled_as, named)))?;
-            own.ignores_order.fetch_or(ignores, atomic::Ordering::Relaxed);
+            own.any_order.fetch_or(ignores, atomic::Ordering::Relaxed);
         }
         let Operands { named, loose, .. } = operands;
         if loose.is_empty() || !found.orders {
@@ -170,7 +170,7 @@ impl Kernel {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Arc<Form>, Operands<'k>)> {
         let own = this.get();
-        let unchecked = own.ignores_order.load(atomic::Ordering::Relaxed);
+        let unchecked = own.any_order.load(atomic::Ordering::Relaxed);
         let mut operands = own.bound(this.py(), (args, kwargs), unchecked)?;
         Ok((Kernel::form_for(this, &mut operands)?, operands))
     }
@@ -268,18 +268,8 @@ impl Kernel {
         let (formats, absent) = (of_operands, absent.and_then(Scalar::parse));
         let forms = Mutex::new(vec![]);
         let (text, effort) = (text.to_owned(), Effort::of(&program));
-        let ignores_order = AtomicBool::new(false);
-        Ok(Kernel {
-            text,
-            program,
-            operands,
-            formats,
-            absent,
-            options,
-            effort,
-            forms,
-            ignores_order,
-        })
+        let any_order = AtomicBool::new(false);
+        Ok(Kernel { text, program, operands, formats, absent, options, effort, forms, any_order })
     }
 
     /// Computes the last result.
