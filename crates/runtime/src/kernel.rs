@@ -38,7 +38,7 @@ pub trait Executable: Send + Sync {
         None
     }
 
-    /// What its code generation took, step by step, where it tells.
+    /// The time of each step of its code generation, where known.
     fn generation(&self) -> &[(&'static str, std::time::Duration)] {
         &[]
     }
@@ -47,7 +47,7 @@ pub trait Executable: Send + Sync {
 /// Packs a list of entries.
 pub type Pack = fn(&Coordinates, &Storage, Duplicates) -> Result<Tensor, Diagnostic>;
 
-/// One kernel with what it is called for.
+/// A kernel, and the operands and dimensions of one call.
 #[derive(Clone, Copy)]
 pub struct Call<'c> {
     /// The tensor that the kernel computes.
@@ -58,8 +58,7 @@ pub struct Call<'c> {
     pub lowered: &'c Lowered,
     /// What runs it.
     pub executable: &'c dyn Executable,
-    /// The tensors that were given or computed before, by id; of the result, the pattern that a
-    /// kernel follows.
+    /// The tensors that were given or computed before, by id; in the slot of the result, the pattern that the kernel follows.
     pub values: &'c [Option<Cow<'c, Tensor>>],
     /// The dimension of each index variable.
     pub dims: &'c IdVec<IndexVar, u64>,
@@ -67,28 +66,28 @@ pub struct Call<'c> {
     pub pack: Pack,
     /// At most so many threads run parts.
     pub threads: usize,
-    /// So many stored elements are worth a part of their own, where the kernel has parts.
+    /// How many stored elements make a part worthwhile, where the kernel has parts.
     pub grain: u64,
-    /// Whether the kernel follows the levels of its result, which the values hold.
+    /// Whether the kernel computes values at the entries that its result has already, in `values`.
     pub follows: bool,
-    /// Whether parts are computed even if their entries have to be sorted once more.
+    /// Whether the kernel runs in parts even where their entries have to be sorted once more.
     pub packs: bool,
 }
 
-/// Slots of the calling convention: those of usual kernels take no allocation.
+/// Slots of the calling convention; usual kernels have few enough for no allocation.
 type Slots = SmallVec<[u64; 32]>;
 
-/// The values of a function's parameters and local arrays, as they are passed; arrays in it that
-/// nobody has taken over are freed with it.
+/// The values of a function's parameters and local arrays, as they are passed. Dropping it frees the arrays that nobody has
+/// taken out.
 pub(crate) struct Frame {
     pub(crate) slots: Slots,
-    /// Where owned arrays are.
+    /// The slots of owned arrays.
     owned: SmallVec<[usize; 8]>,
-    /// Where the parts begin and end.
+    /// The slots of the first and the last iteration of a part.
     interval: Option<(usize, usize)>,
-    /// From where on local arrays are.
+    /// The first slot of the local arrays.
     locals: usize,
-    /// Memory of the part that is computed, which a slot points to.
+    /// Memory that a slot points to while a part is computed.
     pub(crate) lent: Option<Buffer>,
 }
 
@@ -108,7 +107,7 @@ fn free(slot: &mut u64) {
     }
 }
 
-/// Local arrays that no frame has at present.
+/// Local arrays between two frames.
 pub(crate) struct Locals(Slots);
 
 impl Drop for Locals {
@@ -118,7 +117,7 @@ impl Drop for Locals {
 }
 
 impl Frame {
-    /// Takes the local arrays out: results wait for others, what they were computed in does not.
+    /// Takes the local arrays out, for another part: the result of this one may have to wait until it is joined.
     pub(crate) fn take_locals(&mut self) -> Locals {
         let slots = &mut self.slots[self.locals..];
         let taken = Locals(Slots::from_slice(slots));
@@ -155,8 +154,8 @@ impl Call<'_> {
         }
     }
 
-    /// Runs the iterations of the outermost loop from one on, up to before another: what they alone give. Elements
-    /// of an array that they do not write have some value. All iterations are run where the kernel has no parts.
+    /// Runs the iterations of the outermost loop from `begin` to before `end`, and returns the result of these alone. Elements
+    /// that they do not write are unspecified. Runs all iterations where the kernel has no parts.
     pub fn run_part(&self, begin: i64, end: i64) -> Result<Tensor, Diagnostic> {
         Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
         match &self.lowered.partition {

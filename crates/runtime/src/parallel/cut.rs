@@ -14,10 +14,10 @@ use tamis_core::level::{DENSE, Header, LevelView};
 use tamis_core::plan::{CutBy, Join, Meeting, Partition};
 use tamis_ir::ids::{Id, TensorId};
 
-/// More parts than this are not made: there are enough for any number of threads to be busy.
+/// The most parts of a kernel: enough to keep any number of threads busy.
 const MOST_PARTS: u64 = 256;
-/// Parts that write to one array leave no trace: there are so many for each thread that all end at about
-/// the same time, and each streams through as much memory as it can.
+/// How many parts each thread gets where all write to one array, so that no bit depends on the cuts: enough for threads to
+/// end at about the same time, and few enough for each part to stream through memory.
 const PARTS_OF_THREAD: u64 = 16;
 
 /// Where parts begin, but for the first: iterations or positions, ascending.
@@ -47,7 +47,7 @@ pub(super) fn before_part(work: u128, part: u64, parts: u64) -> u128 {
     work / parts * part + work % parts * part / parts
 }
 
-/// In how many parts so much work is cut.
+/// The number of parts for an amount of work.
 pub(super) fn count(call: &Call<'_>, partition: &Partition, work: u128) -> u64 {
     let work = u64::try_from(work).unwrap_or(u64::MAX);
     let worthwhile = match partition.join {
@@ -81,7 +81,7 @@ pub(super) fn count(call: &Call<'_>, partition: &Partition, work: u128) -> u64 {
     worthwhile.min(most.min(MOST_PARTS))
 }
 
-/// Whether there is less work than one part is worth, as far as the values of operands tell at once.
+/// Whether the operands store so few values that one part is enough; false where that is not known at once.
 pub(super) fn is_small(
     call: &Call<'_>,
     partition: &Partition,
@@ -96,8 +96,8 @@ pub(super) fn is_small(
     !by_positions && !partition.leads.is_empty() && partition.leads.iter().all(is_small)
 }
 
-/// About how many elements of another operand each entry of the one that is cut meets, by some of its
-/// entries: those of the row that its coordinate chooses, as in products of matrices.
+/// About how many elements of another operand are read for each entry of the operand that is cut: in a product of matrices,
+/// the average length of the rows that its coordinates choose. Estimated by a sample of entries.
 pub(super) fn met<'m>(call: &Call<'_>, meetings: impl IntoIterator<Item = &'m Meeting>) -> u64 {
     let averages = meetings.into_iter().filter_map(|meeting| {
         let [lead, met] = [meeting.lead, meeting.met].map(|id| call.values[id.index()].as_deref());
@@ -116,7 +116,7 @@ pub(super) fn met<'m>(call: &Call<'_>, meetings: impl IntoIterator<Item = &'m Me
     averages.max().unwrap_or(1).max(1)
 }
 
-/// So many entries tell how long the rows are that all of them choose.
+/// The size of that sample.
 const ASKED: u64 = 256;
 
 /// How many products are summed up for each entry of the result.
@@ -124,16 +124,16 @@ fn summed(call: &Call<'_>, partition: &Partition) -> u64 {
     partition.summed.iter().fold(1, |product, &var| product.saturating_mul(call.dims[var]))
 }
 
-/// So many products take as long as to sort an entry once more.
+/// Sorting an entry once more takes as long as this many products.
 const SORTED: u64 = 64;
 
-/// The largest dimension of the result but for those that are cut: rows are gathered in as many elements.
+/// The largest dimension of the result beside the one that is cut: the size of the workspace of a row.
 fn width(call: &Call<'_>, partition: &Partition) -> u64 {
     let inner = call.target.modes.iter().filter(|var| **var != partition.var);
     inner.map(|&var| call.dims[var]).max().unwrap_or(1)
 }
 
-/// So many elements are cleared in the time of one multiplication.
+/// This many elements are cleared in the time of one multiplication.
 const CLEARED: u64 = 64;
 
 /// The length of the longest row: the most entries below a coordinate of a tensor's first level.
@@ -181,7 +181,7 @@ fn level_header(call: &Call<'_>, id: TensorId, level: usize) -> Header {
     }
 }
 
-/// The first row that positions of a part belong to, and the one behind the last.
+/// The rows that the positions of a part belong to: the first one, and the one after the last.
 pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
     let Root::Positions(id, level) = scale.root else { return (0, 0) };
     let Some(tensor) = call.values[id.index()].as_deref() else { return (0, 0) };
@@ -198,17 +198,17 @@ pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
     (lead.row(begin), lead.row(end - 1) + 1)
 }
 
-/// An element of a part's result costs as much to clear and to combine as so many are to compute.
+/// Clearing and combining one element of a part's result costs as much as computing this many.
 const COMBINED: u64 = 4;
 
-/// Listing and packing entries costs so many times what computing them costs.
+/// Listing and packing an entry costs this many times as much as computing it.
 const PACKED: u64 = 4;
 
-/// So many elements of a result without entries cost as much as the computation of one entry, times the
-/// elements of a part that is worthwhile otherwise.
+/// Each part has all elements that the result has without entries, such as rows: it needs `grain` entries for every so many
+/// of them.
 const PLACES: u64 = 1 << 11;
 
-/// How many elements the result has however few entries it has.
+/// How many elements the result has if it has no entries: one for each coordinate of its full levels.
 fn places(call: &Call<'_>) -> u64 {
     let headers = call.target.storage.format.headers(&call.shape(), &|_| 1);
     let full = headers.iter().filter(|header| header.properties.full);
@@ -226,11 +226,11 @@ pub(super) struct Lead<'t> {
 }
 
 impl<'t> Lead<'t> {
-    /// Iterations that are as much work as each other.
+    /// Iterations that all take the same work.
     pub(super) fn even(call: &Call<'t>, partition: &Partition) -> Lead<'t> {
         let scale = &partition.scale;
         let root = root_size(call, scale);
-        // Where these follow what they were made from, that is what is cut.
+        // Iterations in the order of the variable that they were split from: that variable is cut.
         let size = match scale.is_ordered() {
             true => root,
             false => scale.count(root, &|v| call.dims[v]),
@@ -262,7 +262,7 @@ impl<'t> Lead<'t> {
         let p = lead.levels[0].kind.properties();
         let listed = lead.views[0].crd.is_some();
         if partition.cut == CutBy::Coordinates && listed && !(p.ordered && p.compact) {
-            // Positions tell nothing about coordinates.
+            // Unordered coordinates: positions say nothing about how many entries come before a coordinate.
             lead.levels = &[];
         }
         lead
@@ -289,7 +289,7 @@ impl<'t> Lead<'t> {
         }
     }
 
-    /// The first position of the first level for which something no longer holds.
+    /// The first position of the first level for which a condition no longer holds, by bisection.
     fn first(&self, holds: impl Fn(u64) -> bool) -> u64 {
         let (mut lo, mut hi) = (0, self.positions());
         while lo < hi {
@@ -310,7 +310,7 @@ impl<'t> Lead<'t> {
         }
     }
 
-    /// How much work there is at the first positions of the first level.
+    /// The work of the first `positions` positions of the first level.
     fn before(&self, positions: u64) -> u128 {
         if self.levels.is_empty() {
             let all = u128::from(self.header.size.max(1));
@@ -320,8 +320,7 @@ impl<'t> Lead<'t> {
         u128::from(below.fold(positions, |n, (level, view)| level.kind.positions(view, n)))
     }
 
-    /// The first coordinate, or position, before which there is so much work, if it is not behind
-    /// all.
+    /// The first coordinate, or position, before which there is at least this work; none if there is less in all.
     pub(super) fn cut(&self, work: u128, cut: CutBy) -> Option<i64> {
         let lo = self.first(|middle| self.before(middle) < work);
         let is_listed = !self.levels.is_empty() && self.views[0].crd.is_some();
@@ -334,7 +333,7 @@ impl<'t> Lead<'t> {
         }
     }
 
-    /// The first position from one on that begins a segment of a coordinate.
+    /// The first position, from the given one on, at which a new coordinate begins.
     fn segment_from(&self, position: u64) -> Option<u64> {
         let coordinate = |p: u64| self.views[0].coordinate(p);
         let begins = |&p: &u64| p == 0 || coordinate(p - 1) != coordinate(p);

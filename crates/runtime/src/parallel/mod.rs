@@ -6,8 +6,8 @@
 //! join          levels behind each other, or sums in order, or one array all along
 //! ```
 //!
-//! Where the cuts are depends on the operands alone, unless nothing of the result depends on them, and parts
-//! are joined in their order, so that results are the same, bit for bit, for any number of threads.
+//! Cuts depend on the operands alone, except where no bit of the result depends on the cuts, and parts are joined in
+//! order. So results are the same, bit for bit, for any number of threads.
 
 mod combine;
 mod concatenate;
@@ -33,13 +33,13 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::Status;
 
-/// Runs a kernel in parts. Those that run at the same time take memory for each: where that is too little, they
-/// run one after the other.
+/// Runs a kernel in parts. Parts that run at the same time need memory each: where there is too little, they run one after
+/// the other.
 pub(crate) fn run(call: &Call<'_>, partition: &Partition) -> Result<Tensor, Diagnostic> {
     on_threads(call, |threads| joined(call, partition, (&cuts(call, partition, threads), threads)))
 }
 
-/// Runs a kernel in parts that begin at these iterations, beside the first, on one thread.
+/// Runs a kernel in parts on one thread; all parts but the first begin at these iterations.
 pub(crate) fn run_cut(
     call: &Call<'_>,
     partition: &Partition,
@@ -48,8 +48,8 @@ pub(crate) fn run_cut(
     joined(call, partition, (cuts, 1))
 }
 
-/// Runs some iterations of the outermost loop: what they alone give. Elements of an array that they do not write
-/// have some value.
+/// Runs some iterations of the outermost loop, and returns the result of these alone. Elements that they do not write are
+/// unspecified.
 pub(crate) fn run_part(
     call: &Call<'_>,
     partition: &Partition,
@@ -78,7 +78,7 @@ pub(crate) fn run_part(
     joined.finish()
 }
 
-/// Runs parts on all threads that may, or on one where that takes too much memory.
+/// Runs parts on all threads that the call allows, or on one where several take too much memory.
 fn on_threads<T>(
     call: &Call<'_>,
     run: impl Fn(usize) -> Result<T, Diagnostic>,
@@ -143,7 +143,7 @@ fn joined(
     }
 }
 
-/// Whether one thread computes everything at once as well as in parts.
+/// Whether one thread may run the kernel as a whole: the result has the same bits as that of parts.
 fn runs_whole(call: &Call<'_>, partition: &Partition) -> bool {
     match partition.join {
         Join::Shared { .. } => true,
@@ -178,18 +178,18 @@ fn filled(call: &Call<'_>, frame: &Frame, value: Scalar) -> Result<(), Diagnosti
     Ok(())
 }
 
-/// What becomes of the result of each part. Parts are told in their order.
+/// How the results of parts are joined.
 trait Joined: Sync {
-    /// Something to do once the lock on the order is given back.
+    /// Work that is left after [`next`](Joined::next), which parts may do at the same time.
     type Rest: Send;
 
-    /// A part begins.
+    /// Prepares a frame before its part runs.
     fn begin(&self, _: &Call<'_>, _: Part, _: &mut Frame) -> Result<(), Diagnostic> {
         Ok(())
     }
 
-    /// A part is done, and all before it were told. What is left in the frame may be used for
-    /// another part.
+    /// Joins the result of a part to those before it: called for each part, in order, under a lock. The frame is used
+    /// again for another part.
     fn next(
         &self,
         call: &Call<'_>,
@@ -197,19 +197,19 @@ trait Joined: Sync {
         frame: &mut Frame,
     ) -> Result<Self::Rest, Diagnostic>;
 
-    /// What may happen at the same time as that of other parts.
+    /// Does the work that is left, without the lock.
     fn rest(&self, rest: Self::Rest, frame: &mut Frame);
 }
 
-/// The interval that a part computed.
+/// The iterations of a part.
 #[derive(Clone, Copy)]
 struct Part {
     begin: i64,
     end: i64,
 }
 
-/// Runs a kernel, whose result is one array of values, into this one; false where it is cut and results of
-/// parts are joined.
+/// Runs a kernel whose result is one array of values, and writes this array. Returns false, and runs nothing, where the
+/// kernel is cut into parts that have arrays of their own.
 pub(crate) fn in_place(
     call: &Call<'_>,
     partition: &Partition,
@@ -228,7 +228,7 @@ pub(crate) fn in_place(
     })
 }
 
-/// Runs all parts into the result of one frame, which has a value at first in some kernels.
+/// Runs all parts into the output of one frame, which is filled with the initial value first, if there is one.
 fn shared(
     call: &Call<'_>,
     (cuts, threads): (&[i64], usize),
@@ -254,7 +254,7 @@ fn in_parts<J: Joined>(
     joined: &J,
 ) -> Result<(), Diagnostic> {
     let parts = cuts.len() + 1;
-    let line = Mutex::new(Line { told: 0, waiting: vec![], failure: None });
+    let line = Mutex::new(Line { joined: 0, waiting: vec![], failure: None });
     let (next, idle, spare) = (AtomicUsize::new(0), Mutex::new(vec![]), Mutex::new(vec![]));
     let interrupt = Interrupt::current();
     let work = || {
@@ -278,8 +278,8 @@ fn in_parts<J: Joined>(
                 put(&spare, frame.take_locals());
                 Ok(frame)
             });
-            let told = line.lock().map(|mut line| line.tell(call, k, part, done, joined));
-            for (mut frame, rest) in told.unwrap_or_default() {
+            let joined_now = line.lock().map(|mut line| line.advance(call, k, part, done, joined));
+            for (mut frame, rest) in joined_now.unwrap_or_default() {
                 joined.rest(rest, &mut frame);
                 put(&idle, frame);
             }
@@ -300,31 +300,31 @@ fn in_parts<J: Joined>(
     }
 }
 
-/// Something that another part has no more use for.
+/// Takes what another part has left for the next ones.
 fn taken<T>(left: &Mutex<Vec<T>>) -> Option<T> {
     left.lock().ok()?.pop()
 }
 
-/// Leaves something for another part.
+/// Leaves something that the next parts can use.
 fn put<T>(left: &Mutex<Vec<T>>, one: T) {
     if let Ok(mut left) = left.lock() {
         left.push(one);
     }
 }
 
-/// The parts that are done, on their way to being told in order.
+/// The queue in which parts are joined in order.
 struct Line {
-    /// So many were told.
-    told: usize,
-    /// Those that wait for one before them.
+    /// How many parts have been joined.
+    joined: usize,
+    /// Parts that have run and wait for one before them.
     waiting: Vec<(usize, Part, Frame)>,
     /// The first part that failed, and why.
     failure: Option<(usize, Diagnostic)>,
 }
 
 impl Line {
-    /// A part is done: it and those that waited for it are told.
-    fn tell<J: Joined>(
+    /// Joins a part that has run, and those that waited for it; or keeps it until all before it have run.
+    fn advance<J: Joined>(
         &mut self,
         call: &Call<'_>,
         k: usize,
@@ -336,19 +336,19 @@ impl Line {
             Ok(frame) => self.waiting.push((k, part, frame)),
             Err(failure) => self.fail(k, failure),
         }
-        let mut told = vec![];
-        while let Some(at) = self.waiting.iter().position(|(k, ..)| *k == self.told) {
+        let mut joined_now = vec![];
+        while let Some(at) = self.waiting.iter().position(|(k, ..)| *k == self.joined) {
             let (k, part, mut frame) = self.waiting.swap_remove(at);
             match joined.next(call, part, &mut frame) {
-                Ok(rest) => told.push((frame, rest)),
+                Ok(rest) => joined_now.push((frame, rest)),
                 Err(failure) => self.fail(k, failure),
             }
-            self.told += 1;
+            self.joined += 1;
         }
-        told
+        joined_now
     }
 
-    /// Whether a part is behind one that failed. Those before it may fail still, and are to.
+    /// Whether a part comes after one that failed. Parts before that one still run: the first failure is reported.
     fn is_beyond(&self, k: usize) -> bool {
         self.failure.as_ref().is_some_and(|(first, _)| *first < k)
     }
