@@ -1,4 +1,4 @@
-//! Long products: loops that factors share run once, those that they do not share run apart.
+//! Long products: loops that all factors share are shared, other loops run one after the other instead of nested.
 //!
 //! ```text
 //! A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)
@@ -10,12 +10,11 @@
 //! forall(i, where(forall(k, forall(l, A(i,l) += w(k) * D(k,l))), forall(j, forall(k, w(k) += B(i,j) * C(j,k)))))
 //! ```
 //!
-//! Fusion after distribution (SparseLNR, section 4): a product is split into a part that is summed
-//! beforehand and the rest, and the loops that both begin with are shared. What the part leaves is a
-//! number, or a vector where one variable of both is not shared, or a number for each entry of a row
-//! ([`rows`]). Each of the two is split further.
-//! Where the sum may be empty, which would make a NaN of an infinite factor, the rest is
-//! skipped if it is empty (`Kernel::partial`).
+//! Fusion after distribution (SparseLNR, section 4): a product is split into a part that is summed first and the rest, and
+//! the two share their outermost loops. The sum of the part is a number; or a vector, where one variable of both is not
+//! shared; or a number for each entry of a row ([`rows`]). Part and rest are split further.
+//!
+//! A sum may be empty: then its 0 times an infinite factor would be a NaN, so the rest is skipped (`Kernel::partial`).
 
 pub(in crate::legalise) mod independent;
 mod nests;
@@ -35,13 +34,14 @@ use crate::notation::{Access, Expr};
 use crate::steps::CONTIGUOUS;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// How much cheaper a split has to be than one nest.
+/// A split may cost at most this share of one nest.
 const WORTH: f64 = 0.6;
-/// How much cheaper it has to be if no loop is left around everything, so that threads do not share the kernel.
+/// The same for a split without a loop around part and rest, so that threads cannot share the kernel.
 const WORTH_ALONE: f64 = 0.25;
-/// How many splits deep.
+/// The most splits inside of each other.
 const DEPTH: usize = 4;
-/// Of up to so many sums that share factors all sets are weighed; of more, some are summed beforehand.
+/// Up to this many sums that share factors, all their subsets are candidates for the part; beyond it, some are summed by
+/// contraction first.
 pub(in crate::legalise) const MAX_SUMS: usize = 4;
 
 /// The loops of a product.
@@ -50,7 +50,7 @@ struct Plan {
     loops: Loops,
 }
 
-/// How they run.
+/// How the loops run: one nest, or part and rest.
 enum Loops {
     Nest(Product, Vec<IndexVar>),
     Split(Box<Split>),
@@ -60,38 +60,37 @@ struct Split {
     shared: Vec<IndexVar>,
     /// The number of the part.
     number: usize,
-    /// The variables of what it leaves.
+    /// The variables of the part's sum.
     kept: Vec<IndexVar>,
     factors: Vec<Factor>,
-    /// Whether the part may be an empty reduction, where the rest is left out.
+    /// Whether the part's sum may be empty; then the rest is skipped.
     is_partial: bool,
-    /// The operand over whose entries each side has a loop for itself, instead of the last one that
-    /// is shared.
+    /// The operand over whose row part and rest have a loop each, instead of the last shared loop.
     rows: Option<Access>,
     part: Plan,
     rest: Plan,
 }
 
-/// What building needs to know.
+/// What the statements of a plan are built from.
 struct Target {
     semiring: Semiring,
-    /// What stands for parts, by their numbers.
+    /// The temporaries that hold the sums of parts, by the numbers of these.
     parts: Vec<(usize, Access)>,
     partial: Vec<TensorId>,
-    /// Whether loops may come to the same coordinates again, because of how an operand is stored.
+    /// Whether loops may visit a coordinate again, because an operand stores duplicates.
     revisits: bool,
 }
 
-/// The loops of a product that are better split.
+/// The statement of a product whose loops are split.
 pub(in crate::legalise) struct Distributed {
     pub(in crate::legalise) cost: f64,
     pub(in crate::legalise) body: Stmt,
-    /// The temporaries that may be empty reductions.
+    /// The temporaries whose sums may be empty.
     pub(in crate::legalise) partial: Vec<TensorId>,
 }
 
 impl Plan {
-    /// One order of all loops in which those of parts and of the rest are in theirs.
+    /// One order of all loops that keeps the orders of the parts and of the rest.
     fn order(&self) -> Vec<IndexVar> {
         let split = match &self.loops {
             Loops::Nest(_, vars) => return vars.clone(),
@@ -109,8 +108,8 @@ impl Plan {
         order
     }
 
-    /// What part of the cost of one nest of loops it may have, for a split where something is left out: a sum that is
-    /// not is a kernel of its own.
+    /// The share of the cost of one nest that the plan may have. A sum without loops around it that is never empty becomes a
+    /// kernel of its own, which threads share.
     fn worth(&self, cx: &Context<'_>, product: &Product) -> f64 {
         let Loops::Split(split) = &self.loops else { return 1.0 };
         let outermost = product.outer.is_empty() && split.shared.is_empty();
@@ -118,7 +117,7 @@ impl Plan {
         if is_alone && cx.request.parallel { WORTH_ALONE } else { 1.0 }
     }
 
-    /// Whether something may be left out.
+    /// Whether the rest may be skipped somewhere.
     fn may_leave_out(&self) -> bool {
         match &self.loops {
             Loops::Nest(..) => false,
@@ -127,18 +126,18 @@ impl Plan {
     }
 }
 
-/// The order of a task's loops from which they are better split.
+/// An order of a task's loops from which they can be split, where splitting pays.
 pub(in crate::legalise) fn order_apart(cx: &Context<'_>, task: &Task) -> Option<Vec<IndexVar>> {
     Some(plan_apart(cx, task)?.order())
 }
 
-/// Whether the loops of a task are better split, and its result lists no coordinates. A result that lists them has fewer
-/// loops that both sides share, so that a sum would be computed again for each entry.
+/// Whether splitting a task's loops pays and its result lists no coordinates. With a result that lists them, part and rest
+/// share fewer loops, so that a sum would be computed again for each entry.
 pub(in crate::legalise) fn splits_rows(cx: &Context<'_>, task: &Task) -> bool {
     cx.program.listed_levels(task.result) == 0 && order_apart(cx, task).is_some()
 }
 
-/// The loops of a task, if they are better split.
+/// The statement of a task whose loops are split, where that pays.
 pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
     let plan = plan_apart(cx, task)?;
     let (semiring, ..) = Semiring::of(&task.value, task.compute)?;
@@ -153,10 +152,10 @@ pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Opt
 fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     let (semiring, vars, body) = Semiring::of(&task.value, task.compute)?;
     let accesses = semiring.tensors(body)?;
-    // A variable that no factor has counts terms, and needs a loop around all of them.
+    // A sum over a variable that no factor has repeats every term: it needs a loop around all.
     let has = |v: &IndexVar| accesses.iter().any(|a| a.indices.contains(v));
     let is_product = vars.iter().all(has);
-    // Loops over blocks, diagonals and slots are the operand's own: no other operand has its variables.
+    // Blocks, diagonals and slots have loops that no other operand can share: allowed where none has the variables.
     let is_apart = |a: &Access| {
         let mut others = accesses.iter().filter(|other| ***other != *a);
         let own = |v: &IndexVar| a.indices.contains(v);
@@ -178,7 +177,7 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     let product = Product { semiring, factors, written, appended, outer, begun, trips: 1.0 };
     let plan = plan(cx, &product, &mut 0, 0)?;
     let is_split = matches!(plan.loops, Loops::Split(_));
-    // Elements that are left out are as they were at first.
+    // Where the rest is skipped, elements keep their initial value: it has to be the identity of the sum.
     let fill = cx.program.storage(task.result).fill.computed(task.compute);
     let identity = cx.program.identity(semiring.sum, task.compute);
     let starts = identity.is_some_and(|id| id.same_value(fill));
@@ -189,8 +188,8 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
 fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) -> Option<Plan> {
     let open = product.loops(cx);
     let orders = topological(&open, &edges_of(cx, &product.factors, &open));
-    // What is not split may be in another order, with what is listed in a temporary. So may a rest whose operands suit no
-    // order that appends.
+    // One nest may run in an order that does not append to the result: its entries are sorted in a temporary. So may a rest,
+    // where its operands allow no order that appends.
     let is_rest = product.factors.iter().any(|f| matches!(f, Factor::Part(..)));
     let appends = |order: &Vec<IndexVar>| order.starts_with(&product.appended);
     let only_appending = is_rest && orders.iter().any(appends);
@@ -207,7 +206,7 @@ fn plan(cx: &Context<'_>, product: &Product, numbers: &mut usize, depth: usize) 
         return Some(plan_separate(cx, product, numbers, depth, best));
     }
     let worth = best.cost * WORTH;
-    // A part with sums that share no factor would be split next.
+    // Sums that share no factor are not tried as one part: it would be split next anyway.
     let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
     for chosen in independent(&factors, &sums).iter().flat_map(|group| subsets(group)) {
         let split = split_over(cx, product, &chosen, numbers, depth + 1);
@@ -236,7 +235,7 @@ fn plan_separate(
 ) -> Plan {
     let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
     let separate = independent(&factors, &product.sums());
-    // Of many sums that are all connected, none is separate from the factors without any.
+    // All sums are connected by factors, and there are too many of them to try subsets.
     if separate.len() < 2 {
         return best;
     }
@@ -258,7 +257,7 @@ fn split_over(
     let (part, rest): (Vec<Factor>, Vec<Factor>) = product.factors.iter().cloned().partition(over);
     let needed =
         |v: &IndexVar| product.written.contains(v) || rest.iter().any(|f| f.vars().contains(v));
-    // A sum that stays with the rest is none of the part's.
+    // Factors of the rest, or the result, still have the variable: it cannot be summed in the part.
     if rest.is_empty() || chosen.iter().any(needed) {
         return None;
     }
@@ -269,7 +268,7 @@ fn split_over(
         return None;
     }
     let shared = shareable(cx, product, &kept);
-    // Of many sums, the loops that are shared are not weighed.
+    // With many sums, all loops that can be shared are: fewer are not tried.
     let fewest = if product.sums().len() > MAX_SUMS { shared.len() } else { 0 };
     let least = kept.len().saturating_sub(1).max(fewest);
     let mut best: Option<Plan> = None;
@@ -286,7 +285,7 @@ fn split_over(
     best
 }
 
-/// A product is split in two, and both sides use some variables. Those of them that can be the outermost loops.
+/// Of the variables that both sides of a split use, those that can be the outermost loops, in order.
 fn shareable(cx: &Context<'_>, product: &Product, both: &[IndexVar]) -> Vec<IndexVar> {
     let edges = edges_of(cx, &product.factors, &product.open());
     let mut shared: Vec<IndexVar> = vec![];
@@ -298,7 +297,7 @@ fn shareable(cx: &Context<'_>, product: &Product, both: &[IndexVar]) -> Vec<Inde
         };
         let next: Vec<IndexVar> =
             both.iter().copied().filter(|v| !shared.contains(v) && ready(v)).collect();
-        // What is listed has to be read in order; a vector may hold the others.
+        // Listed coordinates have to be read in order; the part's sum may be a vector over other variables.
         let listed = next.iter().find(|v| lists(cx, &product.factors, |w| w == **v));
         match listed.or(next.first()) {
             Some(&next) => shared.push(next),
@@ -307,8 +306,8 @@ fn shareable(cx: &Context<'_>, product: &Product, both: &[IndexVar]) -> Vec<Inde
     }
 }
 
-/// Whether the loop around everything may be over a variable: what is written is written row by
-/// row, and a number is summed as what is listed comes.
+/// Whether the outermost loop may be over a variable. The result is written row by row; a number is summed in the order of
+/// listed coordinates.
 fn begins(cx: &Context<'_>, product: &Product, var: IndexVar) -> bool {
     match product.written.first() {
         Some(outermost) => *outermost == var,
@@ -316,7 +315,7 @@ fn begins(cx: &Context<'_>, product: &Product, var: IndexVar) -> bool {
     }
 }
 
-/// A split with these loops around both sides; `kept` are the variables that both have.
+/// The split that shares these loops; `kept` are the variables that both sides have.
 fn split_at(
     cx: &Context<'_>,
     product: &Product,
@@ -326,7 +325,7 @@ fn split_at(
 ) -> Option<Plan> {
     kept.retain(|v| !shared.contains(v));
     let outer = [&product.outer[..], &shared].concat();
-    // What the part has no loop for is left to the rest.
+    // Factors that need no loop of the part belong to the rest.
     let (part, fixed): (Vec<Factor>, Vec<Factor>) =
         part.into_iter().partition(|f| f.vars().iter().any(|v| !outer.contains(v)));
     rest.splice(0..0, fixed);
@@ -376,7 +375,7 @@ fn split_at(
     Some(Plan { cost, loops: Loops::Split(Box::new(split)) })
 }
 
-/// The temporary that a part leaves.
+/// The temporary for the sum of a part.
 fn left_by(
     cx: &mut Context<'_>,
     value: &Expr,
@@ -401,7 +400,7 @@ fn value(factors: &[Factor], target: &Target) -> Expr {
     target.semiring.product(factors.iter().map(|f| Expr::Access(operand(f))).collect())
 }
 
-/// The statement of a plan that adds to `lhs`; `partial` if empty reductions are not to be added.
+/// The statement of a plan that adds to `lhs`; `partial` if it is skipped where sums are empty.
 fn built(
     cx: &mut Context<'_>,
     plan: Plan,
@@ -413,13 +412,13 @@ fn built(
         Loops::Split(split) => *split,
         Loops::Nest(product, order) => {
             let mut loops = product.outer[product.begun..].iter().chain(&order);
-            // Where the result lists elements, one that is left out is not stored; elsewhere it keeps its first value, to
-            // which others are added.
+            // A skipped element is not stored where the result lists elements; elsewhere it keeps its initial value, so that
+            // others are added to it.
             let format = &cx.program.storage(lhs.tensor).format;
             let lists = format.levels().last().is_some_and(|l| !l.kind.properties().full);
             let again = partial && !lists || loops.any(|v| !lhs.indices.contains(v));
             let op = (again || target.revisits).then_some(target.semiring.sum);
-            // What inner loops do not change is multiplied outside of them.
+            // Factors that inner loops do not change come first, so that they are multiplied outside of these.
             let depth = |f: &Factor| order.iter().rposition(|v| f.vars().contains(v));
             let mut factors = product.factors;
             factors.sort_by_key(depth);
