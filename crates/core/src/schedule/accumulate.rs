@@ -192,22 +192,27 @@ impl InnermostSums<'_> {
         !exact && matters && same && (lists || self.partial.contains(&tensor))
     }
 
-    /// Whether a result or a temporary stores no empty reductions: it lists the coordinates of a mode of which the loop comes to all,
-    /// since no operand lists them below coordinates that are known outside.
+    /// Whether a result or a temporary stores no empty reductions: it lists coordinates that no operand lists. An operand
+    /// does if its levels down to the last listed mode tell all coordinates, and the loops outside know those above.
     fn leaves_out(&self, lhs: &Access, op: ReduceOp, rhs: &Expr) -> bool {
         let is_listed = |level: &LevelSpec| !level.kind.properties().full;
         let levels = self.program.levels(lhs);
-        let last = levels.iter().rev().find(|(level, _)| is_listed(level));
-        let drives = |access: &&Access, var: IndexVar| {
-            let levels = self.program.levels(access);
-            let at = levels.iter().position(|(level, v)| *v == var && is_listed(level));
-            let known = |v: &IndexVar| self.program.derived.follows(*v, &self.outer);
-            at.is_some_and(|at| levels[..at].iter().all(|(_, v)| known(v)))
+        let last = levels.iter().rposition(|(level, _)| is_listed(level));
+        let told = |last: usize| levels[..=last].iter().map(|(_, v)| *v);
+        let lists = |access: &&Access, last: usize| {
+            let own = self.program.levels(access);
+            let at = own.iter().position(|(l, v)| *v == levels[last].1 && is_listed(l));
+            let derived = &self.program.derived;
+            at.is_some_and(|at| {
+                let vars: Vec<IndexVar> = own[..=at].iter().map(|(_, v)| *v).collect();
+                vars[..at].iter().all(|v| derived.follows(*v, &self.outer))
+                    && told(last).all(|v| derived.follows(v, &vars))
+            })
         };
         // What a temporary lists, results take over.
         matches!(self.program.tensors[lhs.tensor].role, Role::Result(_) | Role::Temporary)
             && self.starts_at_identity(lhs, op)
-            && last.is_some_and(|(_, var)| !rhs.accesses().iter().any(|a| drives(a, *var)))
+            && last.is_some_and(|last| !rhs.accesses().iter().any(|a| lists(a, last)))
     }
 
     /// The factors that the inner loops do not change, and the rest, if it is never an empty
