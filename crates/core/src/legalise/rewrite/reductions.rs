@@ -127,9 +127,12 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
 
 /// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
 /// loops of their own. Terms of `min`, `max`, `any` and `all` that lack a variable need no loop over it: it
-/// becomes a test that there are coordinates.
+/// becomes a test that there are coordinates. Products stay: one of the factors may overflow where another is 0.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
+    if op == ReduceOp::Mul {
+        return reduce(body);
+    }
     let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
     let join = |a, b| Expr::Binary(op.binary(), Box::new(a), Box::new(b));
     let all = terms(&body, op.binary());
