@@ -1,11 +1,14 @@
 //! Programs as libraries compute what kernels do.
 
 use tamis::temporary::Temporary;
+use tamis::{Program, Tensor};
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::ir::Status;
 use tamis_testing::case::Case;
 use tamis_testing::filetest;
 use tamis_testing::libraries::{Sample, drawn, has_c_compilers, wrong_in_c, wrong_in_rust};
 use tamis_testing::random::Random;
+use tamis_testing::standalone;
 
 #[test]
 fn random_programs_are_right_as_libraries_in_c_and_rust() {
@@ -42,6 +45,30 @@ fn every_function_is_right_as_a_library() {
     }
     assert_eq!(missing, Vec::<String>::new());
     are_right(&samples);
+}
+
+/// Libraries refuse dimensions that break what their schedule promises, as calls do, and take others.
+#[test]
+fn libraries_refuse_what_breaks_a_promise() {
+    for (schedule, kept, broken) in [
+        ("bound(j, jb, 4, max_exact)", 4, 5),
+        ("bound(j, jb, 4, max_constraint)", 3, 5),
+        ("split(j, j0, j1, 4); bound(j1, jb, 4, max_exact)", 8, 6),
+        ("split(j, j0, j1, 4); bound(j0, jb, 2, max_exact)", 8, 9),
+    ] {
+        let kernel = Program::parse("y(i) = A(i,j)").and_then(|p| p.schedule(schedule)?.compile());
+        let kernel = kernel.unwrap_or_else(|told| panic!("{told}"));
+        for (columns, is_kept) in [(kept, true), (broken, false)] {
+            let a = Tensor::dense(&[2, columns], vec![1.5; 2 * columns as usize]);
+            let operands = [("A", &a.expect("a matrix"))];
+            let called = kernel.run(&operands);
+            assert_eq!(called.is_ok(), is_kept, "{schedule} of {columns}");
+            let results = called.unwrap_or_default();
+            let told = standalone::difference(&kernel, &operands, &results).expect("a function");
+            let ended = format!("it ended with {}", Status::Dimensions.name());
+            assert_eq!(told, (!is_kept).then_some(ended), "{schedule} of {columns}");
+        }
+    }
 }
 
 /// Loops on threads, for each way in which parts make up a result: the same bits on any number of threads.

@@ -96,7 +96,7 @@ pub fn check_dimensions(
 }
 
 /// The variables whose coordinates loops count, themselves or in parts. Positions are counted whatever the coordinates are.
-fn counted(program: &Program) -> BTreeSet<IndexVar> {
+pub(crate) fn counted(program: &Program) -> BTreeSet<IndexVar> {
     let mut found = BTreeSet::new();
     let mut open: Vec<IndexVar> = program.kernels.iter().flat_map(|k| k.body.loops()).collect();
     while let Some(var) = open.pop() {
@@ -147,6 +147,19 @@ fn varies(
     of: IndexVar,
     dimension: &dyn Fn(IndexVar) -> u64,
 ) -> bool {
+    let size = |v: IndexVar| program.derived.size(v, dimension);
+    parts_around(program, bounded, of)
+        .into_iter()
+        .any(|(v, parts)| size(v).is_none_or(|size| size % parts != 0))
+}
+
+/// The variables that loops around a bounded one split, with the size or number of their parts: only where this divides
+/// the dimension, all parts have as many coordinates of what is bounded.
+pub(crate) fn parts_around(
+    program: &Program,
+    bounded: IndexVar,
+    of: IndexVar,
+) -> Vec<(IndexVar, u64)> {
     let derived = &program.derived;
     let around = program.kernels.iter().flat_map(|kernel| {
         let loops = kernel.body.loops();
@@ -156,19 +169,18 @@ fn varies(
     });
     let outside: Vec<IndexVar> =
         around.flat_map(|v| std::iter::once(v).chain(derived.ancestors(v))).collect();
-    let uneven = |v: IndexVar| {
+    let split = |v: IndexVar| {
         let (i, other, parts) = match (derived.relation(v), derived.map(v)) {
             (Some(&Relation::Part { of, place, parts }), _) => (of, Some(place), parts),
             (Some(&Relation::Place { of, part }), _) => match derived.relation(part) {
                 Some(&Relation::Part { parts, .. }) => (of, Some(part), parts),
-                _ => return false,
+                _ => return None,
             },
             (None, Some(LevelMap::Div(i, b))) => (i, derived.var(LevelMap::Mod(i, b)), b),
             (None, Some(LevelMap::Mod(i, b))) => (i, derived.var(LevelMap::Div(i, b)), b),
-            _ => return false,
+            _ => return None,
         };
-        let outside = other.is_some_and(|other| outside.contains(&other));
-        outside && derived.size(i, dimension).is_none_or(|size| size > 0 && size % parts != 0)
+        other.filter(|other| outside.contains(other)).map(|_| (i, parts))
     };
-    std::iter::once(of).chain(derived.ancestors(of)).any(uneven)
+    std::iter::once(of).chain(derived.ancestors(of)).filter_map(split).collect()
 }

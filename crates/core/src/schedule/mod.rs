@@ -15,7 +15,7 @@
 mod accumulate;
 mod apply;
 mod assemble;
-mod bound;
+pub(crate) mod bound;
 mod build;
 mod carried_out;
 mod chosen;

@@ -23,7 +23,7 @@ pub(super) fn meaning(status: Status) -> &'static str {
             "the format of the result has one position for entries of which there are none or several"
         }
         Status::Dimensions => {
-            "operands disagree on a dimension, or a dimension is too large for the coordinates"
+            "operands disagree on a dimension, or a dimension is too large for the coordinates, or not what the schedule says"
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The dimensions of index variables as code: from those of operands, which must agree.
 
 use super::{Given, unknown};
-use crate::cin::{self, Role, Root, Scale};
+use crate::cin::{self, BoundType, Relation, Role, Root, Scale};
 use crate::notation::{Access, Program};
+use crate::schedule::bound::{counted, parts_around};
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::diagnostic::Diagnostic;
@@ -94,6 +95,47 @@ impl Dims {
                 None => self.vars[var] = Some(dimension),
             }
         }
+    }
+
+    /// Tests of what a schedule promises of dimensions, and that loops over fused coordinates count fewer than 2^63, as
+    /// [`check_dimensions`](crate::schedule::check_dimensions) has them for calls.
+    pub(super) fn promises(&self, program: &cin::Program) -> Vec<Stmt> {
+        let derived = &program.derived;
+        let counted = counted(program);
+        let size = |var: IndexVar| {
+            let scale = Scale::of(derived, var)?;
+            let Root::Coordinates(root) = scale.root else { return None };
+            Some(scale.count(self.of_var(program, root), &|v| self.of_var(program, v)))
+        };
+        let mut broken = vec![];
+        for (var, relation) in derived.relations() {
+            match *relation {
+                Relation::Same { of, bound: Some(BoundType::Most(most)) } => {
+                    broken.extend(size(of).map(|n| binary(BinaryOp::Lt, int(most as i64), n)));
+                }
+                Relation::Same { of, bound: Some(BoundType::Exact(exact)) } => {
+                    broken.extend(size(of).map(|n| binary(BinaryOp::Ne, n, int(exact as i64))));
+                    for (split, parts) in parts_around(program, var, of) {
+                        let rest = |n| binary(BinaryOp::Mod, n, int(parts as i64));
+                        let rest = size(split).map(rest);
+                        broken.extend(rest.map(|rest| binary(BinaryOp::Ne, rest, int(0))));
+                    }
+                }
+                Relation::Fused { outer, inner } if counted.contains(&var) => {
+                    let most = |n| {
+                        let one = binary(BinaryOp::Max, n, int(1));
+                        binary(BinaryOp::Div, int(i64::MAX), one)
+                    };
+                    let sizes = size(outer).zip(size(inner).map(most));
+                    broken.extend(sizes.map(|(n, most)| binary(BinaryOp::Lt, most, n)));
+                }
+                _ => {}
+            }
+        }
+        broken
+            .into_iter()
+            .map(|is_broken| when(is_broken, vec![Stmt::Fail(Status::Dimensions)]))
+            .collect()
     }
 
     /// The dimension of a variable of the compiled program: the compiler's own have that of another, of a mode, or

@@ -214,6 +214,7 @@ pub fn standalone(
     let operands = merger.operand_dims();
     let (dims, checks) = Dims::of(program, given, operands, &mut |name| merger.size(name))?;
     merger.body.extend(checks);
+    merger.body.extend(dims.promises(&compiled.program));
     merger.run(dims);
     // A lone CR is no part of a comment.
     Ok(merger.finished(program.source.replace('\r', "")))
