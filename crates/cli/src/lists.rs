@@ -124,12 +124,11 @@ impl Listed {
         }
     }
 
-    /// Whether there are integers that a type rounds.
+    /// Whether there are integers that a type rounds, or may be in what is still on disk.
     pub fn is_rounded(&self, datatype: DataType) -> bool {
         match self {
             Listed::Whole(list) => is_rounded(list, datatype),
             Listed::OfRanks { parts, .. } => parts.iter().any(|list| is_rounded(list, datatype)),
-            // Text is read as integers only where there are such.
             Listed::OnDisk { datatype: own, .. } => datatype.is_float() && own.integers().is_some(),
         }
     }
@@ -162,7 +161,7 @@ fn is_rounded(list: &Coordinates, datatype: DataType) -> bool {
     datatype.is_float() && are_integers && (0..vals.len()).any(is_rounded)
 }
 
-/// That a type rounds integers of something, if it does.
+/// That a type rounds integers of something, if it does or may do so.
 pub fn rounded(what: impl Display, list: &Listed, datatype: DataType) -> Option<String> {
     let digits = match datatype.part() {
         DataType::Bf16 => 8,
@@ -170,7 +169,8 @@ pub fn rounded(what: impl Display, list: &Listed, datatype: DataType) -> Option<
         DataType::F32 => 24,
         _ => 53,
     };
-    let told = || format!("{what} has integers beyond 2^{digits}, which {datatype} rounds");
+    let has = if matches!(list, Listed::OnDisk { .. }) { "may have" } else { "has" };
+    let told = || format!("{what} {has} integers beyond 2^{digits}, which {datatype} rounds");
     list.is_rounded(datatype).then(told)
 }
 
