@@ -26,22 +26,22 @@ use tamis_ir::ids::{IndexVar, TensorId};
 /// How a kernel may be cut into parts, and how their results become one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Partition {
-    /// What the parts are parts of.
+    /// What is cut: coordinates or positions.
     pub cut: CutBy,
-    /// What becomes of their results.
+    /// How the results of parts are joined.
     pub join: Join,
     /// The variable of the outermost loop.
     pub var: IndexVar,
-    /// What the iterations of that loop count.
+    /// What an iteration of that loop is: a coordinate, a position, or one of a variable that was split or fused.
     pub scale: Scale,
-    /// Tensors whose first level is over the cut variable, or over the one that it was made from: cuts are
-    /// balanced by their entries. Without one, parts have as many iterations each.
+    /// Tensors whose first level is over the cut variable, or over the variable that it was split from: their entries
+    /// balance the cuts. Without one, all parts have the same number of iterations.
     pub leads: Vec<TensorId>,
-    /// Where entries of these choose rows of others.
+    /// The levels of these whose coordinates choose rows of other tensors.
     pub meetings: Vec<Meeting>,
-    /// Variables of dense sums: each entry of the result adds up all their coordinates.
+    /// Variables that each entry of the result sums over densely.
     pub summed: Vec<IndexVar>,
-    /// Whether the schedule has the loop run in parallel.
+    /// Whether the schedule parallelizes the loop.
     pub asked: bool,
 }
 
@@ -55,8 +55,7 @@ pub struct Meeting {
     pub level: usize,
     /// The tensor whose first level the coordinates are of; it has a position for each of them.
     pub met: TensorId,
-    /// Whether other coordinates of its rows are ones of the result, which may then have more entries than the tensor
-    /// that chooses.
+    /// Whether the result has a mode of those rows, so that it may have more entries than the tensor that chooses.
     pub grows: bool,
 }
 
@@ -374,7 +373,7 @@ impl<'p> Partitioner<'p> {
     }
 }
 
-/// The statement that reads registers which no loop computes. Each part computes such registers for itself.
+/// The statement without the producers around it that have no loop: each part computes these registers for itself.
 fn beside_numbers(s: &Stmt) -> &Stmt {
     match s {
         Stmt::Where { consumer, producer } if producer.loops().is_empty() => {
@@ -384,7 +383,7 @@ fn beside_numbers(s: &Stmt) -> &Stmt {
     }
 }
 
-/// The outermost loop of a statement: also that of a sum that is the result as it is.
+/// The outermost loop of a statement; of a sum in a register that only the result takes, the loop of the sum.
 fn outermost(s: &Stmt, result: TensorId) -> Option<(IndexVar, &Stmt)> {
     match s {
         Stmt::Forall { var, body } => Some((*var, body)),

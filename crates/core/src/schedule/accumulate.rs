@@ -6,9 +6,9 @@
 //! forall(i, where(y(i) = s, forall(j, s += A(i,j) * x(j))))
 //! ```
 //!
-//! Runs after the commands of a schedule, so that these see plain loops. Factors that the inner
-//! loops do not change are multiplied with the sum, if these visit every coordinate: where there is
-//! no term, an infinite factor is not asked either, whatever the order of the loops.
+//! Runs after the commands of a schedule, so that these see plain loops. Factors that the inner loops do not change are
+//! multiplied with the sum, if the inner loops visit every coordinate. Where a sum may have no term, they stay inside:
+//! its 0 times an infinite factor would be a NaN.
 
 use crate::cin::{Program, Role, Stmt};
 use crate::format::LevelSpec;
@@ -21,7 +21,7 @@ use tamis_ir::ir::Unit;
 /// The program with a register for every reduction whose loops are innermost.
 pub(super) fn accumulate(mut program: Program) -> Program {
     for k in 0..program.kernels.len() {
-        // Operands that are walked entry by entry leave no sums for a register.
+        // Duplicates are walked one by one and added to the result: no element is complete after an inner loop.
         if program.kernels[k].scatter {
             continue;
         }
@@ -59,11 +59,11 @@ struct InnermostSums<'p> {
     shared: Option<IndexVar>,
     /// The loops around.
     outer: Vec<IndexVar>,
-    /// Of these, so many leading ones begin what is written anew.
+    /// How many of them, from the outermost on, are around the initialisation of the tensor that is written.
     again: usize,
-    /// Whether something was written before.
+    /// Whether an earlier statement of a sequence has written the same tensor.
     later: bool,
-    /// Temporaries of which nothing is to be taken where nothing was summed.
+    /// Temporaries that are not read where their sums have no term.
     partial: Vec<TensorId>,
 }
 
@@ -88,7 +88,7 @@ impl InnermostSums<'_> {
                 (self.again, self.later) = (again, later);
                 Stmt::Where { consumer, producer }
             }
-            // What earlier parts wrote is added to.
+            // Later statements add to what earlier ones wrote.
             Stmt::Sequence(parts) => {
                 let before = self.later;
                 let mut done = vec![];
@@ -99,7 +99,7 @@ impl InnermostSums<'_> {
                 self.later = before;
                 Stmt::Sequence(done)
             }
-            // Patterns come after schedules, around assignments.
+            // Patterns are added later, around assignments.
             Stmt::Assign { .. } | Stmt::Within { .. } => s,
         }
     }
@@ -127,14 +127,14 @@ impl InnermostSums<'_> {
         }
     }
 
-    /// Whether a register may hold the sum over a loop: blocks and warps of a GPU add to memory, and so do
-    /// threads that share a loop inside of others.
+    /// Whether a register may hold the sum over a loop. Blocks and warps of a GPU add to memory, and so do threads that share
+    /// an inner loop.
     fn sums_over(&self, var: IndexVar) -> bool {
         let unit = self.units.iter().find(|(v, _)| *v == var);
         self.shared != Some(var) && unit.is_none_or(|(_, unit)| *unit == Unit::Thread)
     }
 
-    /// Whether a loop variable does not follow from the coordinates that are written.
+    /// Whether a loop is over a reduced variable: the coordinates that are written do not tell it.
     fn is_reduced(&self, var: IndexVar, lhs: &Access) -> bool {
         !self.program.derived.follows(var, &lhs.indices)
     }
@@ -167,19 +167,19 @@ impl InnermostSums<'_> {
         Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
     }
 
-    /// Whether a loop does not come to every coordinate.
+    /// Whether a loop over positions may skip coordinates.
     fn passes_over(&self, var: IndexVar) -> bool {
         self.program.derived.position(var).is_some()
     }
 
-    /// Whether elements that no loop comes to are empty reductions as they are.
+    /// Whether the fill value is the identity of the reduction, so that elements that no loop visits are right.
     fn starts_at_identity(&self, lhs: &Access, op: ReduceOp) -> bool {
         let fill = self.program.storage(lhs.tensor).fill.computed(self.compute);
         self.program.identity(op, self.compute).is_some_and(|id| id.same_value(fill))
     }
 
-    /// Whether a temporary must track empty reductions, since its zero would make a
-    /// NaN of an infinite factor, and the infinity of a minimum one of a negative one that is added.
+    /// Whether a temporary must track which sums have a term: the 0 of an empty sum times infinity, and the infinity of an
+    /// empty minimum plus minus infinity, are NaN.
     fn knows_nothing(&self, tensor: TensorId, op: ReduceOp) -> bool {
         let declared = &self.program.tensors[tensor];
         let lists = declared.storage.format.levels().last().is_some_and(|level| {
@@ -209,7 +209,7 @@ impl InnermostSums<'_> {
                     && told(last).all(|v| derived.follows(v, &vars))
             })
         };
-        // What a temporary lists, results take over.
+        // Results are copied from temporaries with all entries that these list.
         matches!(self.program.tensors[lhs.tensor].role, Role::Result(_) | Role::Temporary)
             && self.starts_at_identity(lhs, op)
             && last.is_some_and(|last| !rhs.accesses().iter().any(|a| lists(a, last)))
