@@ -20,21 +20,21 @@ const MOST_GATHERED: u64 = 1 << 26;
 /// write. Measured to pay from 32 MiB on, if nothing reads the tensor soon.
 const STREAMED: u64 = 64 << 20;
 
-/// What each function of legalisation reads, and what makes kernels adds to.
+/// What the functions of legalisation read; making kernels adds to the program.
 pub(super) struct Context<'r> {
     pub(super) request: &'r Request<'r>,
     /// The program under construction.
     pub(super) program: Program,
-    /// About how many entries tensors have that kernels compute, where that is known.
+    /// Estimated numbers of entries of tensors that kernels compute, where known.
     pub(super) expected: BTreeMap<TensorId, u64>,
-    /// What is being gathered in temporaries, each for the one before: its entries are gathered nowhere else.
+    /// The stack of values whose entries are being gathered in temporaries: such a value is not gathered again.
     pub(super) gathering: Vec<Expr>,
     /// Orders of loops that were weighed last.
     pub(super) weighed: Weighed,
 }
 
 impl Context<'_> {
-    /// What is known of values.
+    /// Rules for the values of expressions of this type.
     pub(super) fn facts(&self, compute: DataType) -> Facts<'_> {
         Facts { program: &self.program, compute }
     }
@@ -49,7 +49,7 @@ impl Context<'_> {
         self.program.level_vars(access.tensor, &access.indices)
     }
 
-    /// The variables of a result in the order in which its levels come to them.
+    /// The variables of a result in the order of its levels.
     pub(super) fn storage_order(&self, task: &Task) -> Vec<IndexVar> {
         let levels = self.program.storage(task.result).format.levels();
         let modes = levels.iter().flat_map(|l| l.map.modes());
@@ -62,7 +62,7 @@ impl Context<'_> {
         vars
     }
 
-    /// After how many of the loops a variable has a value.
+    /// The number of loops, from the outermost on, after which a variable has a value.
     pub(super) fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {
         self.program.derived.depth(var, loops)
     }

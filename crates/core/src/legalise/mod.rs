@@ -43,45 +43,44 @@ use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic, Setting};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
-/// What to compile: a program, how its operands are stored, and what is wanted of its results.
+/// What to compile: a program, the storage of its operands, and what the user asks of its results.
 #[derive(Clone, Debug)]
 pub struct Request<'p> {
     /// The statements.
     pub program: &'p notation::Program,
-    /// The storage of every tensor that has a value beforehand.
+    /// The storage of every operand.
     pub inputs: BTreeMap<TensorId, Storage>,
-    /// The formats of results, where the user says.
+    /// The formats of results for which the user gives one.
     pub results: BTreeMap<TensorId, FormatSpec>,
-    /// The element type of results whose format does not say.
+    /// The element type of results whose format has none.
     pub datatype: Option<DataType>,
-    /// What is known of sizes.
+    /// Known sizes of tensors.
     pub statistics: Statistics,
     /// The width of positions and coordinates of results and temporaries.
     pub width: IndexWidth,
-    /// What quotients and the like make of an implicit 0.
+    /// Whether an implicit 0 stays 0 as the first argument of functions such as division, or IEEE's rules hold.
     pub strictness: Strictness,
     /// Whether kernels are to be called for parts of their outermost loops, so that parts may run
     /// at the same time.
     pub parallel: bool,
-    /// Whether functions run the parts of loops that commands give to threads by themselves, as nobody calls them
-    /// for parts.
+    /// Whether functions run the parts of parallel loops themselves: nobody calls them for parts, as in a C library.
     pub threaded: bool,
-    /// What commands ask of the loops that they find.
+    /// What the schedule asks of the loops that legalisation makes.
     pub commands: Commands,
     /// Tensors that the schedule's loops need in another format: they read copies of operands,
     /// and sum results up in temporaries.
     pub restored: BTreeSet<TensorId>,
 }
 
-/// What commands ask of the loops that they find.
+/// What the schedule asks of the loops that legalisation makes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Commands {
-    /// Whether commands say how the loops run: these read operands as they are stored where there are such loops.
+    /// Whether there are commands: loops then read operands as they are stored, where some order of loops can.
     pub given: bool,
     /// Whether the first command splits loops: legalisation then chooses loops that are cheap after the split.
     pub apart: bool,
-    /// Whether values stay in one kernel though their merges have more cases than pay off, up to a limit, since commands
-    /// name parts of them.
+    /// Whether a value stays in one kernel even if its merge has more cases than pay off, up to a limit: commands name parts
+    /// of it.
     pub whole: bool,
 }
 
@@ -90,9 +89,9 @@ pub struct Commands {
 pub struct Statistics {
     /// Dimensions of index variables.
     pub dims: BTreeMap<IndexVar, u64>,
-    /// Dimensions of tensors, whose modes need not have a variable where slices name them.
+    /// Dimensions of tensors: a mode that a slice selects from has no variable.
     pub shapes: BTreeMap<TensorId, Vec<u64>>,
-    /// How many values operands store, those of elements without an entry with them.
+    /// How many values operands store, padding included.
     pub entries: BTreeMap<TensorId, u64>,
     /// Estimated length of the longest row of each operand.
     pub longest: BTreeMap<TensorId, u64>,
@@ -140,16 +139,16 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
     Ok(l.cx.program)
 }
 
-/// What makes temporaries and kernels.
+/// The state of legalisation: the program so far, and the temporaries that were made.
 struct Legaliser<'r> {
     cx: Context<'r>,
-    /// The tensor that holds the present value of each tensor of the notation.
+    /// The tensor that holds the value of each tensor of the notation at the statement at hand.
     current: BTreeMap<TensorId, TensorId>,
     /// Copies of tensors whose levels are their modes.
     plain: BTreeMap<TensorId, TensorId>,
-    /// The temporaries, which are computed once for all their uses.
+    /// The temporaries; those of the same value are computed once.
     made: Vec<(Made, TensorId)>,
-    /// What becomes of integers of the statement at hand that leave 64 bits.
+    /// What the statement at hand does with integers beyond 64 bits.
     overflow: Overflow,
 }
 
@@ -191,7 +190,7 @@ impl Legaliser<'_> {
         let stored = types::compute_type(&self.program, &value, wanted);
         let compute = types::computing(&self.program, stored, &value);
         self.overflow = types::overflow(wanted.unwrap_or(stored));
-        // Types follow from the operands' types: folded, a value may have another.
+        // Checked before constants are folded, which may change the type of a value.
         complex::check_operators(&self.program, source, statement, &value)?;
         let is_real = self.program.is_real(&value);
         let value = self.facts(compute).expr(types::decided(value, compute));
@@ -224,7 +223,7 @@ impl Legaliser<'_> {
         Ok(())
     }
 
-    /// The storage of a result: as the user says, as that of the tensor of which a slice is written, or inferred.
+    /// The storage of a result: the user's, that of the tensor of which a slice is written, or an inferred one.
     fn result_storage(
         &self,
         source: &notation::Program,
@@ -234,7 +233,7 @@ impl Legaliser<'_> {
     ) -> Result<Storage, Diagnostic> {
         let slices::Written { vars, value, compute, fill, .. } = written;
         let zero = Scalar::I64(0).computed(datatype);
-        // What the value is without operands says nothing of elements beside a diagonal.
+        // Elements beside a diagonal are not written: the fill value that the expression has there does not matter.
         let inferred = |of_value| if result.is_diagonal() { zero } else { of_value };
         let filled = |of_value| fill.map_or(inferred(of_value), |fill| fill.stored(datatype));
         let Some(spec) = self.request.results.get(&result.tensor) else {
@@ -253,7 +252,8 @@ impl Legaliser<'_> {
         Ok(storage)
     }
 
-    /// What is written to a diagonal: a temporary over its variables, each once, but for short values.
+    /// The value that is written to a diagonal. Unless it is short, it is a temporary over the variables of the diagonal,
+    /// each once.
     fn for_diagonal(&mut self, value: Expr, vars: &[IndexVar], compute: DataType) -> Expr {
         let is_short =
             !rewrite::row_workspaces::has_reduction(&value) && value.accesses().len() <= 2;
@@ -298,7 +298,7 @@ impl Legaliser<'_> {
                 let old = Expr::Access(Access { tensor, ..statement.result.clone() });
                 Expr::Binary(op.binary(), Box::new(old), Box::new(value))
             }
-            // Where there is no value before, truth values come of numbers as well.
+            // Without a value before, the operator makes truth values of numbers.
             (Some(op @ (ReduceOp::Or | ReduceOp::And)), None) if !is_reduced(&value) => {
                 let unit = Expr::Literal(Scalar::I64(i64::from(op == ReduceOp::And)));
                 Expr::Binary(op.binary(), Box::new(unit), Box::new(value))
@@ -307,7 +307,7 @@ impl Legaliser<'_> {
         })
     }
 
-    /// A value with every tensor of the notation replaced by the one that holds its present value.
+    /// A value with every tensor of the notation replaced by the tensor that holds its value at the statement at hand.
     fn present(&self, source: &notation::Program, e: Expr) -> Result<Expr, Diagnostic> {
         if let Expr::Access(access) = e {
             let Some(&tensor) = self.current.get(&access.tensor) else {
@@ -351,11 +351,11 @@ impl Legaliser<'_> {
     ) -> Expr {
         self.declare_uses(&value);
         let (compute, datatype) = match &value {
-            // Of those that repeat a coordinate, one that is true is enough.
+            // Truth values of duplicates are combined by `or`, not added.
             Expr::Access(a) if self.program.storage(a.tensor).datatype == DataType::Bool => {
                 (DataType::Bool, DataType::Bool)
             }
-            // A copy without duplicate coordinates holds what the operand does.
+            // Without duplicates nothing is added: the copy keeps the type of the operand.
             Expr::Access(a)
                 if self.program.storage(a.tensor).datatype.is_float()
                     && !self.program.storage(a.tensor).format.has_duplicates() =>
@@ -363,12 +363,12 @@ impl Legaliser<'_> {
                 let datatype = self.program.storage(a.tensor).datatype;
                 (datatype, datatype)
             }
-            // `any` and `all` of truth values are truth values, also while more come.
+            // Partial results of `any` and `all` are truth values, too.
             value if compute == DataType::Bool && is_reduced(value) => (compute, compute),
             _ => (compute, self.program.accumulator(&value, compute)),
         };
         let mut storage = inferred_storage(self, &value, &vars, compute, datatype);
-        // What an operand does not store decides products: a copy tells it, too.
+        // An implicit 0 annihilates: a full copy of a sparse operand needs a bitmap to tell it from a stored 0.
         let copied =
             matches!(&value, Expr::Access(a) if !self.is_full(a)) && storage.format.is_full();
         if let Some(format) = format {
@@ -392,13 +392,13 @@ impl Legaliser<'_> {
         Expr::Access(Access::of(tensor, vars))
     }
 
-    /// Goes back to what the program was before some temporaries.
+    /// Goes back to a program as it was before some temporaries were made.
     fn restore(&mut self, before: Program) {
         let count = before.tensors.len();
         self.program = before;
         self.made.retain(|(_, tensor)| tensor.index() < count);
         self.expected.retain(|tensor, _| tensor.index() < count);
-        // Other temporaries may have the numbers of those that are gone.
+        // New temporaries may get the numbers of the dropped ones, which keys of this cache contain.
         self.weighed = Weighed::default();
     }
 }

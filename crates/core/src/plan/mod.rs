@@ -70,7 +70,7 @@ pub struct Plan {
     pub parts: Result<Partition, NotCut>,
     /// Operands of order 0, which are loaded once.
     pub scalars: Vec<TensorId>,
-    /// What it does, if anything.
+    /// The steps, if there are any.
     pub root: Option<Node>,
 }
 
@@ -81,9 +81,9 @@ pub enum Node {
     Loop(Box<Loop>),
     /// An operand descends a level whose coordinate is known.
     Locate(Box<Locate>),
-    /// A consumer after the producer of a register or a workspace.
+    /// The producer of a register or a workspace, then its consumer.
     Where(Box<Where>),
-    /// What is left out if nothing was added to a temporary, inside of loops that run in any case.
+    /// A step that is skipped if nothing was added to a temporary; the loops around it run in any case.
     IfAny(TensorId, Box<Node>),
     /// One after another.
     Sequence(Vec<Node>),
@@ -103,9 +103,9 @@ pub enum Node {
 pub struct Where {
     /// The register or the workspace.
     pub tensor: TensorId,
-    /// Whether the producer begins by giving the workspace a first value at the entries of a pattern.
+    /// Whether the producer first initialises the workspace at the entries of a pattern.
     pub opens: bool,
-    /// Whether the consumer is left out if nothing was added.
+    /// Whether the consumer is skipped if nothing was added.
     pub asks: bool,
     /// Writes the temporary.
     pub producer: Node,
@@ -167,7 +167,7 @@ pub struct Loop {
     pub merge: Merge,
     /// What is done at a coordinate, by which drivers are there.
     pub body: Body,
-    /// What is done once for all coordinates that no driver has.
+    /// The step that runs once for all coordinates that no driver has.
     pub background: Option<Background>,
     /// The level of the result that this loop writes in order.
     pub result_level: Option<usize>,
@@ -180,7 +180,7 @@ pub enum Window {
     Whole,
     /// Those of the part that the loop's own variable counts.
     Part,
-    /// All if one of these variables has no coordinates, and none else.
+    /// All of them if one of these variables has no coordinates, otherwise none.
     IfEmpty(Vec<IndexVar>),
 }
 
@@ -191,13 +191,13 @@ pub struct Driver {
     pub access: Access,
     /// The level that is iterated.
     pub level: usize,
-    /// What is done about positions of the same coordinate.
+    /// How duplicates are visited: positions of the same coordinate.
     pub duplicates: Duplicates,
     /// How the operand moves on where another one is ahead of it.
     pub advance: Advance,
 }
 
-/// What a loop does about positions of the same coordinate.
+/// How a loop visits duplicates: positions of the same coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Duplicates {
     /// There are none, or each is visited.
@@ -218,15 +218,15 @@ pub enum Advance {
 /// How a loop merges its drivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Merge {
-    /// Nothing is to be done at any coordinate.
+    /// The loop has no work at any coordinate.
     Nothing,
-    /// Every coordinate of the dimension is visited, and each driver asked whether it is there.
+    /// Every coordinate of the dimension is visited, and each driver is tested for an entry there.
     Universe,
-    /// Nothing is done but where all drivers of this set are, and the others follow.
+    /// An intersection: there is work only where all drivers of this set have an entry. The other drivers are advanced along.
     Led(Set),
-    /// Each driver adds a term to a register where it is.
+    /// Each driver with an entry adds its term to a register.
     NarySum,
-    /// One loop while some point of the lattice is left: the least coordinate, and a flag per driver.
+    /// One loop while some point of the lattice is left: it finds the least coordinate and a flag per driver.
     Nary,
     /// A loop per point of the lattice, more drivers first.
     Points,
@@ -237,7 +237,7 @@ pub enum Merge {
 pub enum Body {
     /// By the points of the lattice, more drivers first.
     Cases(Vec<Case>),
-    /// Terms of a sum in a register, and what becomes of the sum.
+    /// Terms of a sum in a register, and the step that reads the sum.
     Sum(Box<Sum>),
 }
 
@@ -259,7 +259,7 @@ pub struct Sum {
     pub terms: Vec<(usize, Node)>,
     /// The drivers that the consumer reads.
     pub pattern: Set,
-    /// What becomes of the sum.
+    /// The step that reads the sum.
     pub consumer: Node,
 }
 
@@ -272,7 +272,7 @@ pub struct Background {
     pub times: Times,
 }
 
-/// How often a value counts that one iteration combines for several coordinates.
+/// How often the value of one iteration that stands for several coordinates is combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Times {
     /// Once, however many there are, as in a maximum.
@@ -311,7 +311,7 @@ impl<'p> Planner<'p> {
         Planner { program, kernel, facts: Facts { program, compute: kernel.compute } }
     }
 
-    /// What of a GPU runs a loop.
+    /// The unit of a GPU that runs a loop.
     pub(crate) fn unit(self, own: IndexVar) -> Option<Unit> {
         self.kernel.tags.get(&own).and_then(|tag| tag.gpu())
     }
@@ -336,7 +336,7 @@ impl<'p> Planner<'p> {
 }
 
 impl Node {
-    /// The tensor that is computed, if anything is done.
+    /// The tensor that the step writes, if it writes any.
     pub fn written(&self) -> Option<TensorId> {
         match self {
             Node::Loop(nest) => {
@@ -379,7 +379,7 @@ impl Node {
         }
     }
 
-    /// Whether something in it is left out if nothing was added to a temporary.
+    /// Whether a step in it is skipped if nothing was added to a temporary.
     pub(crate) fn asks_for(&self, tensor: TensorId) -> bool {
         matches!(self, Node::IfAny(asked, _) if *asked == tensor)
             || self.steps().into_iter().any(|step| step.asks_for(tensor))
@@ -432,7 +432,7 @@ impl Loop {
         (1 << self.drivers.len()) - 1
     }
 
-    /// The tensor that the loop computes, if it does anything.
+    /// The tensor that the loop writes, if it writes any.
     pub fn written(&self) -> Option<TensorId> {
         match &self.body {
             Body::Cases(cases) => cases.iter().find_map(|case| case.node.written()),
