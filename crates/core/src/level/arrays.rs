@@ -12,9 +12,9 @@ pub enum Part {
     Pos,
     /// Coordinates.
     Crd,
-    /// One number: the positions per parent, where the dimension does not tell.
+    /// One number: the positions per parent, where these are not the dimension.
     Width,
-    /// Per position whether it has a coordinate.
+    /// A flag for each position: whether it holds a coordinate.
     Mask,
 }
 
@@ -33,63 +33,63 @@ impl Part {
     }
 }
 
-/// A coordinates array, of which this level has every `stride`-th element from `offset` on.
+/// A coordinates array, in which every `stride`-th element from `offset` on belongs to this level.
 #[derive(Clone, Copy, Debug)]
 pub struct Crd<A> {
     /// The array.
     pub array: A,
-    /// The distance of consecutive coordinates of the level.
+    /// The distance between consecutive coordinates of the level.
     pub stride: i64,
-    /// The index of the first one.
+    /// The index of the level's first coordinate.
     pub offset: i64,
 }
 
 impl<A> Crd<A> {
-    /// The same indices in another array.
+    /// The same stride and offset in another array.
     pub fn of<B>(&self, array: B) -> Crd<B> {
         Crd { array, stride: self.stride, offset: self.offset }
     }
 }
 
-/// The arrays of a hash table of coordinates, as workspaces have it.
+/// The arrays of a workspace's hash table of coordinates.
 #[derive(Clone, Copy, Debug)]
 pub struct HashTable {
-    /// How many positions there are, and how many slots.
+    /// The number of positions, and the number of slots.
     pub counts: Array,
     /// The coordinate of each position.
     pub keys: Array,
-    /// The position above each, where there are several.
+    /// The parent position of each, where there are several parents.
     pub above: Option<Array>,
-    /// In each slot a position and one more, or 0.
+    /// In each slot a position plus one, or 0 if the slot is free.
     pub slots: Array,
 }
 
 impl HashTable {
-    /// How many coordinates there are.
+    /// The number of coordinates.
     pub fn positions(&self) -> Expr {
         load(self.counts, int(0))
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn width(&self) -> Expr {
         load(self.counts, int(1))
     }
 }
 
-/// What code of level functions needs of the function it becomes part of.
+/// New names, which code of level functions needs from its surrounding function.
 pub trait Names {
     /// A new index variable.
     fn index(&mut self, name: &str) -> Var;
 }
 
-/// The names under which generated code finds one level of one tensor.
+/// The arrays of one level of one tensor, as generated code names them.
 #[derive(Clone, Debug)]
 pub struct LevelArrays {
-    /// What the level promises.
+    /// The level's promises.
     pub properties: Properties,
-    /// The least coordinate.
+    /// The lowest coordinate.
     pub least: Expr,
-    /// The number of coordinates that a position may be asked for.
+    /// The number of coordinates from the lowest one on that may be looked up below a position.
     pub size: Expr,
     /// The positions array, for formats that have it.
     pub pos: Option<Array>,
@@ -140,18 +140,18 @@ impl LevelArrays {
         store(crd.array, place(crd, position), coordinate)
     }
 
-    /// Room for so many coordinates.
+    /// Reserves elements for the coordinates of `positions` positions.
     pub fn reserve_coordinates(&self, positions: Expr) -> Stmt {
         let crd = self.crd();
         Stmt::Reserve { array: crd.array, len: mul(positions, int(crd.stride)) }
     }
 
-    /// The coordinate that is so far from the least one.
+    /// The coordinate at a distance from the lowest one.
     pub fn with_least(&self, distance: Expr) -> Expr {
         add(distance, self.least.clone())
     }
 
-    /// A coordinate counted from the least one.
+    /// The distance of a coordinate from the lowest one.
     pub fn from_least(&self, coordinate: Expr) -> Expr {
         sub(coordinate, self.least.clone())
     }
@@ -173,14 +173,14 @@ pub trait Numbers {
     }
 }
 
-/// What is known of a level without its arrays.
+/// Properties of a level that are known without its arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
-    /// What the level promises.
+    /// The level's promises.
     pub properties: Properties,
-    /// The least coordinate.
+    /// The lowest coordinate.
     pub least: i64,
-    /// The number of coordinates that a position may be asked for.
+    /// The number of coordinates from the lowest one on that may be looked up below a position.
     pub size: u64,
 }
 
@@ -211,7 +211,7 @@ impl LevelView<'_> {
         crd.array.at(position as usize * crd.stride as usize + crd.offset as usize)
     }
 
-    /// How many positions the coordinates array has coordinates for.
+    /// The number of coordinates that the coordinates array holds for this level.
     pub fn coordinates(&self) -> u64 {
         let crd = self.crd.expect("the level has a coordinates array");
         (crd.array.len() / crd.stride as usize) as u64
@@ -222,7 +222,7 @@ impl LevelView<'_> {
         self.width.expect("the level has a width").at(0) as u64
     }
 
-    /// A coordinate's offset from the least one, if it is one of the level.
+    /// The distance of a coordinate from the lowest one, if it is a coordinate of the level.
     pub fn from_least(&self, coordinate: i64) -> u64 {
         (coordinate - self.header.least) as u64
     }

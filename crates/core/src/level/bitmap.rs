@@ -1,12 +1,12 @@
-//! The bitmap level: room for every coordinate, and a mask of those that are present.
+//! The bitmap level: a position for every coordinate, and a mask of the stored ones.
 //!
 //! ```text
 //! parent    0            1
 //! mask      1 0 0 1      0 0 1 0          position = parent * size + coordinate
 //! ```
 //!
-//! The mask has a byte for each position, so that rows can be written at the same time; loops ask
-//! for eight of them as one word whether any is set.
+//! The mask has a byte for each position, so that threads can write rows at the same time. Loops load eight bytes as
+//! one word, to test whether any is set.
 
 use super::dense::{Dense, position};
 use super::{

@@ -1,10 +1,10 @@
-//! The hashed level: each parent has a hash map of its own, whose buckets are a power of two and more than its
-//! coordinates. A hash of the coordinate, counted from the least one, names its first bucket. If that is taken, the
-//! buckets 1, 3, 6, 10, .. behind it are tried (triangular numbers: Knuth, The Art of Computer Programming, section
-//! 6.4, exercise 20). -1 marks an empty bucket.
+//! The hashed level: each parent has a hash map of its own. The number of buckets is a power of two, and larger than
+//! that of the coordinates. A hash of the coordinate, counted from the lowest one, gives its first bucket. If another
+//! coordinate has that bucket, the buckets 1, 3, 6, 10, .. behind it are tried (triangular numbers: Knuth, The Art of
+//! Computer Programming, section 6.4, exercise 20). -1 marks an empty bucket.
 //!
-//! The hash keeps [`BLOCK`] coordinates together, so that neighbours share a cache line. Blocks are scattered by two
-//! multiplications, so that coordinates at a fixed distance, as those of a grid, do not crowd.
+//! The hash keeps [`BLOCK`] coordinates together, so that neighbours share a cache line. Two multiplications scatter
+//! the blocks, so that coordinates at a fixed distance, such as those of a grid, do not cluster.
 //!
 //! ```text
 //! parent    0              1        2
@@ -67,7 +67,7 @@ impl LevelFormat for Hashed {
         true
     }
 
-    /// Goes from bucket to bucket; a hash map always has an empty one.
+    /// Probes bucket after bucket; each hash map has an empty bucket, which ends the search.
     fn locate(
         &self,
         level: &LevelArrays,
@@ -137,25 +137,25 @@ impl LevelFormat for Hashed {
     }
 }
 
-/// Where the hash map of a parent begins, and where it ends.
+/// The begin and the end of a parent's hash map.
 fn table(level: &LevelArrays, parent: Expr) -> (Expr, Expr) {
     (load(level.pos(), parent.clone()), load(level.pos(), add(parent, int(1))))
 }
 
-/// How many coordinates, from a multiple of the number on, have buckets next to each other.
+/// The number of consecutive coordinates, from a multiple of it on, that hash to adjacent buckets.
 const BLOCK: u64 = 8;
-/// What the numbers of blocks are multiplied by, one after the other.
+/// The multipliers of block numbers, applied one after the other.
 const FACTORS: [u64; 2] = [OF_KEY.cast_unsigned(), OF_PARENT.cast_unsigned()];
 const HALF: u64 = 1 << 32;
 
-/// The bucket in which a coordinate is looked for first.
+/// The bucket at which the search for a coordinate begins.
 fn first_bucket(bucket: Var, coordinate: Expr, width: Expr) -> Vec<Stmt> {
     let number = |x| Expr::Const(Scalar::U64(x));
     let convert = |to, e| Expr::Convert(to, Box::new(e));
     let coordinate = convert(Register::U64, coordinate);
     let block = div(coordinate.clone(), number(BLOCK));
     let first = mul(block, number(FACTORS[0]));
-    // Both halves of the product count.
+    // The hash mixes both halves of the product.
     let product = convert(Register::U64, Expr::Var(bucket));
     let halves = add(product.clone(), div(product, number(HALF)));
     let second = div(mul(halves, number(FACTORS[1])), number(HALF));
@@ -175,7 +175,7 @@ fn first_bucket_of(coordinate: i64, width: u64) -> u64 {
     (second * BLOCK + coordinate % BLOCK) % width
 }
 
-/// Every coordinate is found on the way from its bucket on, and every search ends.
+/// Checks that probing from its first bucket on finds each coordinate, and that every search ends.
 fn check_table(level: &LevelView<'_>, base: u64, width: u64) -> Result<(), String> {
     if !width.is_power_of_two() {
         return Err(format!("a hash table has {width} buckets, which is not a power of two"));
@@ -271,8 +271,8 @@ impl InsertEdges for Hashed {
 mod tests {
     use super::first_bucket_of;
 
-    /// How many buckets are looked at until each of so many coordinates has one, and until as many that follow them
-    /// are known to have none, on average.
+    /// The average number of buckets that a search reads: for each of the first `count` coordinates, which are stored,
+    /// and for each of the next `count`, which are not.
     fn looks(count: i64, coordinate: impl Fn(i64) -> i64) -> [f64; 2] {
         let width = (2 * count).cast_unsigned().next_power_of_two();
         let mut taken = vec![false; width as usize];
@@ -305,7 +305,7 @@ mod tests {
                 assert!(absent < 16.0, "none of {count} at a distance of {stride}: {absent}");
             }
         }
-        // Rows of a grid, of a matrix of blocks, and runs that lie far apart.
+        // Rows of a grid, rows of a matrix of blocks, and runs with large gaps.
         for (run, gap) in [(3, 141), (3, 4096), (16, 1 << 16), (100, 1 << 20)] {
             let [stored, absent] = looks(20_000, |k| k / run * gap + k % run);
             assert!(stored < 8.0 && absent < 16.0, "runs of {run}, {gap} apart");

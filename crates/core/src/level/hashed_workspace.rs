@@ -10,9 +10,10 @@
 //! crd       1 4   2
 //! ```
 //!
-//! It takes memory, and is emptied, by what was written, whatever the dimensions: there are at least twice as
-//! many slots as positions, and when they become too few they double (sparse tensor algebra with workspaces,
-//! section 4.4; linear probing and multiplicative hashing: Knuth, The Art of Computer Programming, section 6.4).
+//! Its memory, and the time to empty it, follow the number of written coordinates, not the dimensions: there are at
+//! least twice as many slots as positions, and slots double when they become too few (sparse tensor algebra with
+//! workspaces, section 4.4; linear probing and multiplicative hashing: Knuth, The Art of Computer Programming, section
+//! 6.4).
 
 use super::arrays::HashTable;
 use super::compressed::Compressed;
@@ -31,11 +32,11 @@ use tamis_ir::ir::{Expr, Status, Stmt, high};
 
 pub(super) const PROPERTIES: Properties = Properties::LISTED;
 
-/// Slots to begin with, a power of two.
+/// The initial number of slots, a power of two.
 const FEWEST: i64 = 16;
 /// A hash has 32 bits.
 const MOST: i64 = 1 << 31;
-/// What coordinates and the positions above them are multiplied by: odd, and of bits that follow no rule.
+/// The multiplier of coordinates, and of the positions above them: odd, with irregular bits.
 pub(super) const OF_KEY: i64 = 0x9E37_79B9_7F4A_7C15_u64 as i64;
 pub(super) const OF_PARENT: i64 = 0xC2B2_AE3D_27D4_EB4F_u64 as i64;
 
@@ -67,7 +68,7 @@ impl LevelFormat for HashedWorkspace {
         true
     }
 
-    // What was listed is walked, and checked, as a compressed level.
+    // The listed coordinates are walked, and checked, as a compressed level.
     fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
         Compressed.pos_bounds(level, parent)
     }
@@ -159,7 +160,7 @@ impl Scratch for HashedWorkspace {
         Entry { at, missing }
     }
 
-    /// Counts the coordinates of each parent, and lists them behind each other.
+    /// Counts the coordinates of each parent, and lists them parent after parent.
     fn scratch_list(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt> {
         let (table, pos) = (level.table(), level.pos());
         let [q, total, to] = ["q", "total", "to"].map(|name| names.index(name));
@@ -175,7 +176,7 @@ impl Scratch for HashedWorkspace {
                 each(vec![level.set_coordinate(Expr::Var(q), key())]),
             ];
         };
-        // The begin of a parent is behind it while coordinates are listed, and moves to its end.
+        // While coordinates are listed, the begin of a parent is kept one element behind it, and moves to its end.
         let after = |distance| add(load(above, Expr::Var(q)), int(distance));
         let end = add(parents, int(2));
         let counted = store(pos, after(2), add(load(pos, after(2)), int(1)));
@@ -208,7 +209,7 @@ impl Scratch for HashedWorkspace {
         each(parents, names.index("q"), &sort)
     }
 
-    /// A table that was far too large becomes smaller, so that emptying it costs what was written.
+    /// Shrinks a table that was far too large, so that emptying takes time by the number of written coordinates.
     fn scratch_clear(&self, level: &LevelArrays, _: Expr, _: &mut dyn Names) -> Vec<Stmt> {
         let table = level.table();
         let few = lt(mul(table.positions(), int(8)), table.width());
@@ -222,7 +223,7 @@ impl Scratch for HashedWorkspace {
     }
 }
 
-/// The slot where a coordinate is or would be, and its position.
+/// The slot that holds a coordinate, or would hold it, and its position.
 fn probed(
     table: HashTable,
     parent: Expr,
@@ -247,7 +248,7 @@ fn probed(
     (slot, Located { stmts, position: Expr::Var(p), found: Some(taken) })
 }
 
-/// The slot of a hash: the high bits of a product, as a share of the slots.
+/// The slot of a hash: the high bits of the product, scaled to the number of slots.
 fn hashed(table: HashTable, slot: Var, parent: Expr, coordinate: Expr) -> Vec<Stmt> {
     let mixed = mul(coordinate, int(OF_KEY));
     let mixed = match table.above {
@@ -263,13 +264,13 @@ fn hashed(table: HashTable, slot: Var, parent: Expr, coordinate: Expr) -> Vec<St
     ]
 }
 
-/// The next slot; the first one is behind the last.
+/// The next slot; the first slot follows the last.
 fn stepped(table: HashTable, slot: Var) -> Vec<Stmt> {
     let end = eq(Expr::Var(slot), table.width());
     vec![assign(slot, add(Expr::Var(slot), int(1))), when(end, vec![assign(slot, int(0))])]
 }
 
-/// Twice as many slots, in which all positions are put anew.
+/// Doubles the slots, and inserts all positions anew.
 fn grown(table: HashTable, names: &mut dyn Names) -> Vec<Stmt> {
     let HashTable { counts, keys, above, slots } = table;
     let [q, to] = ["q", "to"].map(|name| names.index(name));
@@ -288,7 +289,7 @@ fn grown(table: HashTable, names: &mut dyn Names) -> Vec<Stmt> {
 }
 
 impl HashTable {
-    /// Room for so many slots, all free, and for the positions that they take.
+    /// Allocates free slots, and memory for as many positions as they may hold.
     fn room(self, width: Expr) -> Vec<Stmt> {
         let positions = add(div(width.clone(), int(2)), int(1));
         let arrays = [self.keys].into_iter().chain(self.above);

@@ -1,4 +1,4 @@
-//! The listed level: room for every coordinate, a mask of those present, and a list of these.
+//! The listed level: a position for every coordinate, a mask and a list of the stored ones.
 //!
 //! ```text
 //! parent    0            1
@@ -7,7 +7,7 @@
 //! crd       3 0 . .      2 . . .          the coordinates, in the order in which they came
 //! ```
 //!
-//! For workspaces only: what was written is found, walked and forgotten without a look at the rest
+//! For workspaces only: written coordinates are located, walked and cleared without touching the other positions
 //! (sparse tensor algebra with workspaces, section 6).
 
 use super::bitmap::Bitmap;
@@ -169,7 +169,7 @@ impl Scratch for Listed {
     }
 }
 
-/// What is done for each parent.
+/// A loop over all parents, without the loop if there is one parent.
 pub(super) fn each(parents: Expr, p: Var, body: &dyn Fn(Expr) -> Vec<Stmt>) -> Vec<Stmt> {
     match parents == int(1) {
         true => body(int(0)),

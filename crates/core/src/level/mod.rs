@@ -31,7 +31,7 @@ use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, int, mul};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// What the code of level functions is made of.
+/// The parts of the imperative form from which level functions make code.
 pub mod code {
     pub use tamis_ir::algebra::BinaryOp;
     pub use tamis_ir::ids::{Array, Var};
@@ -41,12 +41,12 @@ pub mod code {
     pub use tamis_ir::ir::{Expr, Stmt};
 }
 
-/// A question about coordinates before they are inserted (an attribute query).
+/// A statistic of coordinates, needed before they are inserted (an attribute query).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Query {
-    /// The most children of a parent.
+    /// The largest number of children of a parent.
     Children,
-    /// The most coordinates from the first child of a parent to its last.
+    /// The largest distance of a parent's first and last child, in coordinates.
     Span,
 }
 
@@ -59,45 +59,45 @@ pub struct Bounds {
     pub hi: Expr,
 }
 
-/// What is at a position.
+/// The coordinate at a position.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Labelled {
     /// The coordinate.
     pub coordinate: Expr,
-    /// Whether the position has one; `None` if every position does.
+    /// Whether the position holds a coordinate; `None` if every position does.
     pub found: Option<Expr>,
 }
 
-/// Positions in a row.
+/// Consecutive positions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stretch {
     /// How many, at least 2.
     pub positions: i64,
-    /// Whether none of them has a coordinate.
+    /// Whether none of them holds a coordinate.
     pub empty: Expr,
 }
 
-/// Where a coordinate is.
+/// The position of a coordinate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Located {
-    /// What runs before the rest has a value.
+    /// Statements that run before the position is known.
     pub stmts: Vec<Stmt>,
     /// The position.
     pub position: Expr,
-    /// Whether the coordinate is there; `None` if every coordinate is.
+    /// Whether the coordinate is stored; `None` if every coordinate is.
     pub found: Option<Expr>,
 }
 
-/// Where a coordinate of a workspace is, and what makes it so.
+/// The position of a coordinate in a workspace, and the code that inserts a missing one.
 pub struct Entry {
-    /// Where it is, if it came already.
+    /// The position, if the coordinate is stored already.
     pub at: Located,
-    /// What gives it the position, if it did not.
+    /// Statements that insert the coordinate at the position, if it is not stored.
     pub missing: Vec<Stmt>,
 }
 
 impl Located {
-    /// A coordinate that is always there.
+    /// A coordinate that always has a position.
     pub fn at(position: Expr) -> Located {
         Located { stmts: vec![], position, found: None }
     }
@@ -108,10 +108,10 @@ pub trait LevelFormat: Sync + fmt::Debug {
     /// The name in format text.
     fn name(&self) -> &'static str;
 
-    /// What the level promises unless its text says otherwise.
+    /// The level's promises, unless its text overrides them.
     fn properties(&self) -> Properties;
 
-    /// The promises that its text may take back.
+    /// The promises that format text may change.
     fn optional(&self) -> &'static [Property] {
         &[]
     }
@@ -129,15 +129,15 @@ pub trait LevelFormat: Sync + fmt::Debug {
         None
     }
 
-    /// `pos_access(p_{k-1}, p_k) -> <i_k, found>`: the coordinate at a position, which is a child of
-    /// the parent; levels that find several parents at one coordinate are not asked for more.
+    /// `pos_access(p_{k-1}, p_k) -> <i_k, found>`: the coordinate at a position, which is a child of the parent.
+    /// Levels that walk the children of several parents together are not asked for more.
     fn pos_access(&self, level: &LevelArrays, parent: Expr, position: Expr) -> Option<Labelled> {
         let _ = (level, parent, position);
         None
     }
 
-    /// `pos_passed(p_k) -> <n, empty>`: whether `n` positions from one on hold no coordinate, for
-    /// levels that can tell faster than by one after the other. All `n` are positions of the level.
+    /// `pos_passed(p_k) -> <n, empty>`: whether the `n` positions from `p_k` on hold no coordinate, for levels that
+    /// test them faster together than one by one. All `n` are positions of the level.
     fn pos_passed(&self, level: &LevelArrays, position: Expr) -> Option<Stretch> {
         let _ = (level, position);
         None
@@ -148,7 +148,7 @@ pub trait LevelFormat: Sync + fmt::Debug {
         false
     }
 
-    /// Whether what is walked are coordinates alone, whose positions are then located.
+    /// Whether a walk yields coordinates alone, whose positions are then located.
     fn walks_coordinates(&self) -> bool {
         false
     }
@@ -160,7 +160,7 @@ pub trait LevelFormat: Sync + fmt::Debug {
 
     /// `locate(p_{k-1}, i_k) -> <p_k, found>`: the position of a coordinate.
     ///
-    /// A level that promises to be full finds every coordinate that the levels above leave open.
+    /// A full level finds every coordinate that the levels above leave open.
     fn locate(
         &self,
         level: &LevelArrays,
@@ -172,34 +172,33 @@ pub trait LevelFormat: Sync + fmt::Debug {
         None
     }
 
-    /// `size(sz_{k-1}) -> sz_k`: how many positions the level has under so many parents; `None`
-    /// where only the data tell.
+    /// `size(sz_{k-1}) -> sz_k`: the number of positions below `parents` parents; `None` where it depends on the data.
     fn size(&self, level: &LevelArrays, parents: Expr) -> Option<Expr> {
         let _ = (level, parents);
         None
     }
 
-    /// The level functions for results written in order.
+    /// The level functions for assembly in order, if the format has them.
     fn append(&self) -> Option<&dyn Append> {
         None
     }
 
-    /// The level functions for results written in any order to positions that exist beforehand.
+    /// The level functions for assembly in any order, at positions that exist beforehand.
     fn insert(&self) -> Option<&dyn Insert> {
         None
     }
 
-    /// The level functions of levels of workspaces that are sparse.
+    /// The level functions for levels of sparse workspaces.
     fn scratch(&self) -> Option<&dyn Scratch> {
         None
     }
 
-    /// The number of positions under so many parents, from the arrays.
+    /// The number of positions below `parents` parents, from the arrays.
     fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64;
 
-    /// Calls `visit` with the position and the coordinate of each child of a parent, in storage
-    /// order: what the arrays mean. Coordinates outside `open` are those that the levels above
-    /// rule out; formats that list their coordinates have none.
+    /// Calls `visit` with the position and the coordinate of each child of a parent, in storage order: the meaning of
+    /// the arrays. `open` is the range of coordinates that the levels above allow; formats that store coordinates need
+    /// not heed it.
     fn children(
         &self,
         level: &LevelView<'_>,
@@ -208,14 +207,15 @@ pub trait LevelFormat: Sync + fmt::Debug {
         visit: &mut dyn FnMut(u64, i64),
     );
 
-    /// Checks that the arrays keep what the level promises beyond order and uniqueness, which are
-    /// seen by walking: their lengths above all. The error says what is wrong.
+    /// Checks the promises that a walk does not check, above all lengths of arrays; a walk checks order and
+    /// uniqueness. The error says what is wrong.
     fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String>;
 
-    /// How many elements of an array are in use under so many parents.
+    /// The number of elements in use in an array, below `parents` parents.
     fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64;
 
-    /// The same as code, given how many positions the level has: an element for each, but for positions arrays and widths.
+    /// [`length`](LevelFormat::length) as code, from the number of positions: one element for each, except in `pos`
+    /// and widths.
     fn length_code(&self, part: Part, parents: Expr, positions: Expr) -> Expr {
         match part {
             Part::Pos => add(parents, int(1)),
@@ -230,8 +230,8 @@ pub trait Append {
     /// `append_init()`: before anything is appended.
     fn append_init(&self, level: &LevelArrays) -> Vec<Stmt>;
 
-    /// Parent positions `lo..hi` follow all others: room for their edges, which are empty at
-    /// first.
+    /// Parent positions `lo..hi` follow all others: reserves their elements of the positions array, with empty
+    /// segments.
     fn append_parents(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
 
     /// `append_coord(p_k, i_k)`: stores a coordinate at the next position.
@@ -244,23 +244,24 @@ pub trait Append {
     /// segments; `scratch` is a free loop variable.
     fn append_finalize(&self, level: &LevelArrays, lo: Expr, hi: Expr, scratch: Var) -> Vec<Stmt>;
 
-    /// The level functions for results of which each parent's children come in order.
+    /// The level functions for assembly by counting, where the children of each parent are written in order, if the
+    /// format has them.
     fn count(&self) -> Option<&dyn Count> {
         None
     }
 }
 
-/// Level functions that assemble a level in two passes over what comes: the first counts the
-/// children of each parent, the second writes them, in order for each parent.
+/// Level functions that assemble a level in two passes over the entries: the first counts the children of each parent,
+/// the second writes them, in order for each parent.
 pub trait Count {
-    /// `count_init(sz_{k-1})`: no parent has children.
+    /// `count_init(sz_{k-1})`: all counts are 0.
     fn count_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt>;
 
-    /// `count_coord(p_{k-1})`: a child of the parent comes.
+    /// `count_coord(p_{k-1})`: counts a child of the parent.
     fn count_coord(&self, level: &LevelArrays, parent: Expr) -> Vec<Stmt>;
 
-    /// `count_sums(sz_{k-1}) -> sz_k`: all children are counted; `total` becomes their number,
-    /// with `check` run whenever it has grown, and `scratch` is a free loop variable.
+    /// `count_sums(sz_{k-1}) -> sz_k`: sums the counts up to positions; `total` becomes the number of children.
+    /// `check` runs whenever it has grown; `scratch` is a free loop variable.
     fn count_sums(
         &self,
         level: &LevelArrays,
@@ -270,7 +271,7 @@ pub trait Count {
         check: Vec<Stmt>,
     ) -> Vec<Stmt>;
 
-    /// `count_next(p_{k-1}) -> p_k`: the position of the next child of the parent.
+    /// `count_next(p_{k-1}) -> p_k`: the position for the parent's next child.
     fn count_next(&self, level: &LevelArrays, parent: Expr, position: Var) -> Vec<Stmt>;
 }
 
@@ -279,7 +280,7 @@ pub trait Insert {
     /// `insert_init(lo_k, hi_k)`: positions `lo..hi` exist and hold no coordinate.
     fn insert_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
 
-    /// The position for a coordinate that may be there already.
+    /// The position for a coordinate, which may be stored already.
     fn insert_position(
         &self,
         level: &LevelArrays,
@@ -291,36 +292,36 @@ pub trait Insert {
     /// `insert_coord(p_k, i_k)`: the position holds the coordinate.
     fn insert_coord(&self, level: &LevelArrays, position: Expr, coordinate: Expr) -> Vec<Stmt>;
 
-    /// What a level with a width has to know of the coordinates that will be inserted.
+    /// The statistic of the coordinates that [`insert_width`](Insert::insert_width) needs.
     fn insert_query(&self) -> Query {
         Query::Children
     }
 
-    /// Gives the variable the level's width, at least 1, if it has one; `most` is the answer to
-    /// [`insert_query`](Insert::insert_query), 0 where nothing will be inserted. Coordinates are
-    /// then inserted in ascending order below each parent.
+    /// Sets `width` to the level's width, at least 1, if it has one; `most` is the answer to
+    /// [`insert_query`](Insert::insert_query), 0 where nothing will be inserted. Coordinates are then inserted in
+    /// ascending order below each parent.
     fn insert_width(&self, most: Expr, width: Var) -> Option<Vec<Stmt>> {
         let _ = (most, width);
         None
     }
 
-    /// The level functions of levels whose parents each have a width of their own: that of the number of its
+    /// The level functions of levels where each parent has a width of its own, computed from the number of its
     /// children.
     fn edges(&self) -> Option<&dyn InsertEdges> {
         None
     }
 }
 
-/// Level functions that tell each parent's positions, before coordinates are inserted there.
+/// Level functions that assign positions to each parent, before coordinates are inserted there.
 pub trait InsertEdges {
-    /// `edges_init(lo_{k-1}, hi_{k-1})`: parents `lo..hi` follow all others, each as wide as one without children.
+    /// `edges_init(lo_{k-1}, hi_{k-1})`: parents `lo..hi` follow all others, each with the width for no children.
     fn edges_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
 
-    /// `insert_edges(p_{k-1}, w)`: the parent has so many positions.
+    /// `insert_edges(p_{k-1}, w)`: the parent has `w` positions.
     fn insert_edges(&self, level: &LevelArrays, parent: Expr, width: Expr) -> Vec<Stmt>;
 
-    /// `edges_finalize(sz_{k-1}) -> sz_k`: all parents have their positions; `total` becomes the number of these,
-    /// with `check` run whenever it has grown, and `scratch` is a free loop variable.
+    /// `edges_finalize(sz_{k-1}) -> sz_k`: sums the widths up to positions; `total` becomes the number of positions.
+    /// `check` runs whenever it has grown; `scratch` is a free loop variable.
     fn edges_finalize(
         &self,
         level: &LevelArrays,
@@ -334,21 +335,21 @@ pub trait InsertEdges {
 /// Level functions of workspaces, which are written in any order, read, and emptied, many
 /// times (sparse tensor algebra with workspaces, sections 4.3, 4.4 and 6).
 pub trait Scratch {
-    /// Whether positions, and with them values, get room as coordinates come: by a [`HashTable`].
+    /// Whether positions, and the values at them, are allocated as coordinates are inserted: by a [`HashTable`].
     fn grows(&self) -> bool {
         false
     }
 
-    /// `scratch_size(sz_{k-1}) -> sz_k`: how many positions there are under so many parents.
+    /// `scratch_size(sz_{k-1}) -> sz_k`: the number of positions below `parents` parents.
     fn scratch_size(&self, level: &LevelArrays, parents: Expr) -> Expr {
         mul(parents, level.size.clone())
     }
 
-    /// `scratch_init(sz_{k-1})`: once, before everything else: room, and no coordinates.
+    /// `scratch_init(sz_{k-1})`: allocates an empty level, once, before everything else.
     fn scratch_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt>;
 
-    /// `scratch_entry(p_{k-1}, i_k) -> <p_k, found>`: the position of a coordinate that comes, and what makes it
-    /// so where it was not found.
+    /// `scratch_entry(p_{k-1}, i_k) -> <p_k, found>`: the position of a coordinate, and the statements that insert it
+    /// if it was not found.
     fn scratch_entry(
         &self,
         level: &LevelArrays,
@@ -357,16 +358,16 @@ pub trait Scratch {
         names: &mut dyn Names,
     ) -> Entry;
 
-    /// `scratch_list(sz_{k-1})`: all coordinates came, and will be walked.
+    /// `scratch_list(sz_{k-1})`: prepares the coordinates for a walk, after the last insertion.
     fn scratch_list(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt> {
         let _ = (level, parents, names);
         vec![]
     }
 
-    /// `scratch_sort(sz_{k-1})`: what was listed will be walked in order.
+    /// `scratch_sort(sz_{k-1})`: sorts the listed coordinates, for a walk in order.
     fn scratch_sort(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names) -> Vec<Stmt>;
 
-    /// `scratch_clear(sz_{k-1})`: no coordinates again.
+    /// `scratch_clear(sz_{k-1})`: removes all coordinates.
     fn scratch_clear(&self, level: &LevelArrays, parents: Expr, names: &mut dyn Names)
     -> Vec<Stmt>;
 }

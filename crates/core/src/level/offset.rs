@@ -1,5 +1,5 @@
-//! The offset level: one coordinate for each position above, which follows from the diagonal and
-//! the other coordinate that levels above store; no arrays.
+//! The offset level: one coordinate for each position above, computed from the diagonal and the other coordinate,
+//! which levels above store; no arrays.
 //!
 //! ```text
 //! diagonal  -1         0          2            j - i

@@ -1,8 +1,8 @@
-//! What a level promises.
+//! The promises of a level.
 
 use std::fmt;
 
-/// What a level promises (table 3.2 of the thesis).
+/// The promises of a level (table 3.2 of the thesis).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Properties {
     /// Every coordinate that the levels above leave open is present.
@@ -15,8 +15,8 @@ pub struct Properties {
     pub branchless: bool,
     /// Every position has a coordinate.
     pub compact: bool,
-    /// The coordinates of this level and of the branchless ones below it alternate in one array:
-    /// an array of structs.
+    /// The coordinates of this level and of the branchless levels below it alternate in one array: an array of
+    /// structs.
     pub interleaved: bool,
 }
 
@@ -35,7 +35,7 @@ impl Properties {
 /// A property that the text of a format may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Property {
-    /// Coordinates may come in any order.
+    /// Coordinates may be unordered.
     Nonordered,
     /// Coordinates may occur more than once.
     Nonunique,
@@ -65,7 +65,7 @@ impl Property {
         Property::ALL.into_iter().find(|p| p.name() == name)
     }
 
-    /// The number of the property, and the value it has when the text names it.
+    /// The field of the property, and the value that the property's word in format text gives it.
     fn place(self, of: &mut Properties) -> (&mut bool, bool) {
         match self {
             Property::Nonordered => (&mut of.ordered, false),
@@ -75,14 +75,14 @@ impl Property {
         }
     }
 
-    /// The promises after the text named the property.
+    /// The promises, changed by the property.
     pub fn applied(self, mut to: Properties) -> Properties {
         let (place, value) = self.place(&mut to);
         *place = value;
         to
     }
 
-    /// Whether the property makes a difference between two sets of promises.
+    /// Whether two sets of promises differ in the property.
     pub fn differs(self, mut a: Properties, mut b: Properties) -> bool {
         *self.place(&mut a).0 != *self.place(&mut b).0
     }

@@ -1,5 +1,5 @@
-//! The range level: below a diagonal, the coordinates that lie inside the tensor. It is stored
-//! like a dense level, so that a diagonal that is cut short leaves positions unused.
+//! The range level: below a diagonal, the coordinates that lie inside the tensor. It is stored like a dense level, so
+//! a diagonal that ends early leaves positions unused.
 //!
 //! ```text
 //! diagonal  -1         0          2            3 x 4: j - i

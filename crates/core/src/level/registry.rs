@@ -1,4 +1,4 @@
-//! The level formats that there are, and those that users add.
+//! All level formats: those of this crate, and those that users register.
 
 use super::{LevelFormat, Properties, Property};
 use super::{
@@ -10,37 +10,37 @@ use std::sync::RwLock;
 /// Every coordinate of the dimension, stored or not.
 pub const DENSE: LevelKind = LevelKind::of(&dense::Dense, dense::PROPERTIES);
 
-/// The coordinates that a diagonal above leaves open.
+/// The coordinates that a diagonal above allows.
 pub const RANGE: LevelKind = LevelKind::of(&range::Range, dense::PROPERTIES);
 
-/// The coordinates present, as segments of a coordinates array.
+/// The stored coordinates, in segments of a coordinates array.
 pub const COMPRESSED: LevelKind = LevelKind::of(&compressed::Compressed, Properties::LISTED);
 
 /// One coordinate for each position above.
 pub const SINGLETON: LevelKind = LevelKind::of(&singleton::Singleton, singleton::PROPERTIES);
 
-/// One coordinate for each position above, which follows from the coordinates above.
+/// One coordinate for each position above, computed from the coordinates above.
 pub const OFFSET: LevelKind = LevelKind::of(&offset::Offset, offset::PROPERTIES);
 
 /// A hash map of coordinates for each position above.
 pub const HASHED: LevelKind = LevelKind::of(&hashed::Hashed, hashed::PROPERTIES);
 
-/// Room for every coordinate, and a mask of those present.
+/// A position for every coordinate, and a mask of the stored ones.
 pub const BITMAP: LevelKind = LevelKind::of(&bitmap::Bitmap, bitmap::PROPERTIES);
 
-/// Room for every coordinate, a mask and a list of those present: of workspaces, which no user
-/// stores, so that text does not name it.
+/// A position for every coordinate, a mask and a list of the stored ones. Only workspaces have it, so format text does
+/// not name it.
 pub const LISTED: LevelKind = LevelKind::of(&listed::Listed, listed::PROPERTIES);
 
-/// A hash table of the coordinates that came, in any order: of workspaces, in whose text it has the name of
+/// A hash table of the written coordinates, unordered. Only workspaces have it; in their text it has the name of
 /// [`HASHED`].
 pub const HASHED_WORKSPACE: LevelKind =
     LevelKind::of(&hashed_workspace::HashedWorkspace, hashed_workspace::PROPERTIES);
 
-/// The level formats of this crate, in the order in which they are listed to users.
+/// The level formats of this crate, in the order in which users see them.
 static BUILT_IN: [LevelKind; 7] = [DENSE, RANGE, COMPRESSED, SINGLETON, OFFSET, HASHED, BITMAP];
 
-/// Those that users added.
+/// The level formats that users registered.
 static ADDED: RwLock<Vec<LevelKind>> = RwLock::new(vec![]);
 
 /// Adds a level format to those that format text may name; false if the name is taken.
@@ -53,7 +53,7 @@ pub fn register(format: &'static dyn LevelFormat) -> bool {
     !taken
 }
 
-/// Every level format, with the promises it makes by itself.
+/// Every level format, with its default promises.
 pub fn registered() -> Vec<LevelKind> {
     let added = ADDED.read().unwrap_or_else(std::sync::PoisonError::into_inner);
     BUILT_IN.iter().chain(added.iter()).copied().collect()
@@ -86,19 +86,19 @@ impl LevelKind {
         registered().into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The same with a property changed, if the level format allows that.
+    /// The level kind with a property changed, if the level format allows that.
     pub fn with(self, property: Property) -> Option<LevelKind> {
         let allowed = self.format.optional().contains(&property);
         let properties = property.applied(self.properties);
         allowed.then_some(LevelKind { properties, ..self })
     }
 
-    /// The same without repeated coordinates.
+    /// The level kind without duplicate coordinates.
     pub fn unique(self) -> LevelKind {
         LevelKind { properties: Properties { unique: true, ..self.properties }, ..self }
     }
 
-    /// The properties that differ from those of the level format by itself.
+    /// The properties that differ from the level format's defaults.
     pub fn changed(self) -> impl Iterator<Item = Property> {
         let usual = self.format.properties();
         Property::ALL.into_iter().filter(move |p| p.differs(self.properties, usual))

@@ -6,8 +6,8 @@
 //! crd              0 0 2 2                      1 3 0 3
 //! ```
 //!
-//! A padded one may leave positions without a coordinate, marked by -1, as rows of ELL that are
-//! shorter than the longest do.
+//! A padded level may have positions without a coordinate, marked by -1: the rest of ELL rows that are shorter than
+//! the longest.
 
 use super::{
     Append, Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part,
@@ -101,7 +101,7 @@ impl LevelFormat for Singleton {
     }
 }
 
-/// Where every parent has a child.
+/// Assembly where every parent has a child.
 impl Append for Singleton {
     fn append_init(&self, _: &LevelArrays) -> Vec<Stmt> {
         vec![]
@@ -124,7 +124,7 @@ impl Append for Singleton {
     }
 }
 
-/// Where positions may stay without a coordinate.
+/// Assembly where positions may stay without a coordinate.
 impl Insert for Singleton {
     fn insert_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt> {
         let crd = level.crd.expect("a singleton level has coordinates");
