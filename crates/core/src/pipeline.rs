@@ -22,24 +22,24 @@ pub struct Compiled {
     pub program: cin::Program,
     /// The kernels as functions, in the order in which they run.
     pub functions: Vec<Lowered>,
-    /// The kernels without results that have the levels of operands, if there are such: what kernels of
-    /// other kinds are made of.
+    /// The same program before results took over levels of operands, if any did: kernels of other kinds are made from
+    /// it.
     pub apart: Option<Box<cin::Program>>,
 }
 
-/// A stage of compilation. Each ends several times: schedules may need another legalisation, and each kernel has a
-/// plan of its own.
+/// A stage of compilation. Each may end several times: commands may send the program back to legalisation, and each
+/// kernel is planned and lowered by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// Statements to kernels.
+    /// Statements become kernels.
     Legalise,
-    /// Commands on their loops, and what follows.
+    /// Commands rewrite loops; then kernels are outlined.
     Schedule,
     /// How loops read, merge and write.
     Plan,
-    /// Plans to functions.
+    /// Plans become functions.
     Lower,
-    /// Passes on functions.
+    /// Passes rewrite functions.
     Passes,
 }
 
@@ -56,7 +56,7 @@ impl Stage {
     }
 }
 
-/// Whoever is told that a stage ended.
+/// Called at the end of each stage.
 pub type Observer<'o> = &'o mut dyn FnMut(Stage);
 
 /// Compiles a program to functions of the imperative form.
@@ -68,7 +68,7 @@ pub fn compile(
     compile_observed(request, commands, target, &mut |_| ())
 }
 
-/// The same; `ended` is told of each stage.
+/// [`compile`], which calls `ended` at the end of each stage.
 pub fn compile_observed(
     request: &Request<'_>,
     commands: &Schedule,
@@ -82,7 +82,7 @@ pub fn compile_observed(
         }
         false => {
             let program = scheduled(request, commands, ended)?;
-            // Functions that cut their loops for threads by themselves write whole results.
+            // Functions that run the parts of their loops on threads themselves write whole results.
             let is_called = commands.is_empty() && !request.threaded;
             match is_called.then(|| kind::shared_structure(&program, &[])).flatten() {
                 Some(shared) => (shared, Some(Box::new(detached(program)))),
@@ -110,8 +110,8 @@ pub fn compile_observed(
     Ok(Compiled { program, functions, apart })
 }
 
-/// The most code that a program is lowered to, in statements, operators and their operands: it is
-/// transformed and compiled in about two seconds.
+/// The largest program, in statements, operators and operands of its functions: about two seconds of transforming and
+/// compiling.
 const MAX_SIZE: usize = 60_000;
 
 fn too_large() -> Diagnostic {
@@ -119,17 +119,18 @@ fn too_large() -> Diagnostic {
     Diagnostic::new(Code::TooLarge, message).help("split it into several programs")
 }
 
-/// A program with loops on a GPU where the user gives no schedule.
+/// A program that is scheduled for a GPU by heuristics, since the user does not schedule its loops.
 pub struct OnGpu {
-    /// The kernels.
+    /// The scheduled kernels.
     pub program: cin::Program,
-    /// The schedule of each, or why it has none.
+    /// For each kernel, its schedule or why there is none.
     pub found: Vec<Found>,
-    /// The same without results that have the levels of operands, if there are such.
+    /// The same program before results took over levels of operands, if any did.
     pub apart: Option<Box<OnGpu>>,
 }
 
-/// The kernels of a program with loops on a GPU, where commands say at most what is computed beforehand.
+/// Legalises a program and schedules its loops for a GPU. The commands leave the loops open
+/// ([`Schedule::leave_loops`]).
 pub fn for_gpu(
     request: &Request<'_>,
     commands: &Schedule,
@@ -147,8 +148,8 @@ pub fn for_gpu(
     Ok(on_gpu(program, request))
 }
 
-/// Gives the kernels of a program loops on a GPU. Results that have the entries of an operand are computed
-/// at its positions, if loops for that are found.
+/// Schedules the kernels of a program for a GPU. A result with the entries of an operand is computed at the operand's
+/// positions, if a schedule is found for that.
 fn on_gpu(program: cin::Program, request: &Request<'_>) -> OnGpu {
     let mut others = vec![];
     while let Some(shared) = kind::shared_structure(&program, &others) {
@@ -173,7 +174,7 @@ impl OnGpu {
     }
 }
 
-/// How much of a kernel that is alone in a program a GPU runs as its loops say.
+/// How much of a program's only kernel a GPU runs as its loops are scheduled.
 fn runs_on_gpu(program: &cin::Program) -> Fit {
     let functions = functions(&detached(program.clone()), Target::GPU);
     let mut dropped = functions.iter().flat_map(|lowered| &lowered.dropped);
@@ -184,8 +185,8 @@ fn runs_on_gpu(program: &cin::Program) -> Fit {
     }
 }
 
-/// The kernels of a program as commands want them. What their loops cannot read or write as it is
-/// stored is copied before, or after; a value of which a command finds no part is left whole.
+/// Legalises a program and applies commands to its kernels. Tensors that the scheduled loops cannot read or write as
+/// they are stored are copied; if a command does not find the part of a value that it names, values stay whole.
 fn scheduled(
     request: &Request<'_>,
     commands: &Schedule,
@@ -213,8 +214,8 @@ fn scheduled(
     }
 }
 
-/// Refuses what a schedule says of loops where the code does not do it: lanes of vectors run loops that were
-/// `counted` as they were lowered, and that a pass could widen.
+/// Refuses a schedule that tags a loop where the code ignores the tag. A loop is vectorised if lowering marked one
+/// (`counted`, a flag per function) and a pass can widen it.
 fn check_carried_out(
     program: &cin::Program,
     functions: &[Lowered],
@@ -238,8 +239,8 @@ fn check_carried_out(
     Ok(())
 }
 
-/// A program of fused kernels with kernels of another kind. These carry a schedule out where they can: what was
-/// refused for the fused ones was refused already.
+/// Makes kernels of another kind from a program of fused kernels. The new kernels follow the schedule where they can:
+/// the fused kernels were checked against it.
 pub fn of_kind(compiled: &Compiled, kind: KernelKind, target: Target) -> Compiled {
     if kind == KernelKind::Fused {
         return compiled.clone();
@@ -250,7 +251,7 @@ pub fn of_kind(compiled: &Compiled, kind: KernelKind, target: Target) -> Compile
     Compiled { program, functions, apart: None }
 }
 
-/// The same kernels for sums of so many terms that even those of 32 bits may leave 64 bits.
+/// The same kernels for sums of so many terms that even 32-bit terms may overflow 64 bits.
 pub fn with_long_sums(compiled: &Compiled, target: Target) -> Compiled {
     let mut program = compiled.program.clone();
     let checked = program.kernels.iter_mut().filter(|kernel| kernel.overflow.is_checked());
