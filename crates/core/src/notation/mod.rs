@@ -1,7 +1,7 @@
 //! Index notation: what to compute.
 //!
-//! `y(i) = A(i,j) * x(j)` names tensors, index variables and operators; a variable absent from
-//! the left side is summed over the smallest product that holds all its uses within a term.
+//! `y(i) = A(i,j) * x(j)` names tensors, index variables and operators. A variable that the left side lacks is summed:
+//! the sum is around the smallest product that has all its uses within a term.
 //! [`parse()`] reads the text, [`Display`](std::fmt::Display) writes it, [`build()`] spells it in
 //! Rust, and [`make_explicit`] writes the sums out.
 
@@ -78,7 +78,7 @@ pub struct Operator {
     pub arity: usize,
     /// The value, an expression over [`Expr::Param`] and literals.
     pub body: Expr,
-    /// What the operator's algebra allows.
+    /// Which laws the operator obeys.
     pub properties: OperatorProperties,
 }
 
@@ -112,7 +112,7 @@ pub struct Statement {
     pub accumulate: Option<ReduceOp>,
     /// What is computed.
     pub value: Expr,
-    /// Where the statement stands.
+    /// The location of the statement.
     pub span: Range<usize>,
 }
 
@@ -123,13 +123,13 @@ pub struct Access {
     pub tensor: TensorId,
     /// One variable per mode.
     pub indices: Vec<IndexVar>,
-    /// The modes of which a slice is used.
+    /// The modes that are sliced.
     pub slices: BTreeMap<Mode, Slicing>,
-    /// Where the use stands.
+    /// The location of the use.
     pub span: Range<usize>,
 }
 
-/// Uses are equal wherever they stand.
+/// Uses are equal wherever they are in the text.
 impl PartialEq for Access {
     fn eq(&self, other: &Self) -> bool {
         self.tensor == other.tensor && self.indices == other.indices && self.slices == other.slices
@@ -137,12 +137,12 @@ impl PartialEq for Access {
 }
 
 impl Access {
-    /// A use that nobody wrote, of whole modes.
+    /// A use of whole modes, without a location in the text.
     pub fn of(tensor: TensorId, indices: Vec<IndexVar>) -> Access {
         Access { tensor, indices, slices: BTreeMap::new(), span: 0..0 }
     }
 
-    /// Whether only a part of the tensor is used.
+    /// Whether a mode is sliced.
     pub fn is_sliced(&self) -> bool {
         self.slices.values().any(|slicing| !slicing.slice().is_whole())
     }
@@ -153,7 +153,7 @@ impl Access {
         self.indices.iter().enumerate().any(repeats)
     }
 
-    /// The same use, without the slices that are whole modes.
+    /// The same use, without slices that span a whole mode.
     pub fn without_whole_slices(mut self) -> Access {
         self.slices.retain(|_, slicing| !slicing.slice().is_whole());
         self
@@ -185,31 +185,30 @@ pub enum Expr {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// An explicit reduction: `sum(j, ...)`.
     Reduce {
-        /// How values are combined.
+        /// The operator of the reduction.
         op: ReduceOp,
-        /// The variables it binds.
+        /// The variables of the reduction.
         vars: Vec<IndexVar>,
-        /// What is combined.
+        /// The reduced value.
         body: Box<Expr>,
     },
-    /// One value within slices, another elsewhere. Nobody writes this; it is what statements with
-    /// a sliced left side become.
+    /// One value within slices, another elsewhere. It has no syntax: statements with a sliced left side become this.
     Choose {
-        /// The slices, all of which have to name the element.
+        /// The slices that all have to contain the element.
         within: Vec<Within>,
-        /// The value there.
+        /// The value within the slices.
         then: Box<Expr>,
         /// The value elsewhere.
         otherwise: Box<Expr>,
     },
 }
 
-/// That a slice names a variable's value.
+/// The condition that a slice contains a variable's value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Within {
     /// The variable.
     pub var: IndexVar,
-    /// The variable that counts the slice.
+    /// The variable that counts the elements of the slice.
     pub counter: IndexVar,
     /// The slice.
     pub slice: Slice,
@@ -250,7 +249,7 @@ impl Expr {
         }
     }
 
-    /// Calls `f` on this expression and everything in it, outermost first.
+    /// Calls `f` on this expression and on each expression in it, outermost first.
     pub fn walk<'e>(&'e self, f: &mut impl FnMut(&'e Expr)) {
         f(self);
         for child in self.children() {
@@ -281,19 +280,19 @@ impl Program {
         self.vars.enumerate().find(|(_, v)| v.name == name).map(|(id, _)| id)
     }
 
-    /// The statement that a part of the source belongs to.
+    /// The statement that contains a part of the source.
     pub fn statement_at(&self, span: &Range<usize>) -> Option<&Statement> {
         let within = |s: &&Statement| s.span.start <= span.start && span.end <= s.span.end;
         self.statements.iter().find(within)
     }
 
-    /// The text of a statement in which a variable has a name that the program does not use.
+    /// The text of a statement with a variable renamed to a name that the program does not use.
     pub fn with_own_variable(&self, statement: &Statement, var: IndexVar) -> String {
         let text = self.source.get(statement.span.clone()).unwrap_or_default();
         foreign::renamed(text, &self.vars[var].name, &foreign::fresh(&self.source))
     }
 
-    /// The tensors that statements write, in order of their first writing.
+    /// The tensors that statements write, in order of their first write.
     pub fn results(&self) -> Vec<TensorId> {
         let mut results = vec![];
         for statement in &self.statements {
