@@ -1,4 +1,4 @@
-//! Which coordinates a level stores: a mode's own, or a function of modes.
+//! Which coordinates a level stores: those of a mode, or a function of modes.
 //!
 //! ```text
 //! bcsr(4,4)   (i, j) -> (i/4: dense, j/4: compressed, i%4: dense, j%4: dense)
@@ -6,8 +6,8 @@
 //! ell         (i, j) -> (#i: dense, i: dense, j: singleton(padded))
 //! ```
 //!
-//! Users write `A(i,j)` whatever the map: the coordinates of levels and those of modes determine
-//! each other. A slot counts the entries of a coordinate; it determines nothing.
+//! Users write `A(i,j)` whatever the map: coordinates of levels and coordinates of modes determine each other, except
+//! that a slot, which numbers the entries of a coordinate, determines nothing.
 
 use super::LevelSpec;
 use tamis_ir::ids::{Id, Mode};
@@ -28,18 +28,18 @@ pub enum LevelMap<M = Mode> {
         /// `i`
         minus: M,
     },
-    /// `#i`: the how-manieth entry at a coordinate.
+    /// `#i`: the number of an entry among those of a coordinate.
     Slot(M),
 }
 
 impl<M: Copy> LevelMap<M> {
-    /// Whether one entry may store elements for many others: slots for all rows where one is long,
-    /// a whole diagonal.
+    /// Whether one entry may store elements for many coordinates: one long row gives slots to all rows, one entry a
+    /// whole diagonal.
     pub fn spreads(self) -> bool {
         matches!(self, LevelMap::Slot(_) | LevelMap::Diff { .. })
     }
 
-    /// The same function of other modes, or of what stands for them.
+    /// The same function of other modes, or of variables that stand for modes.
     pub fn map<N>(self, mut f: impl FnMut(M) -> N) -> LevelMap<N> {
         match self {
             LevelMap::Mode(m) => LevelMap::Mode(f(m)),
@@ -60,7 +60,7 @@ impl<M: Copy> LevelMap<M> {
     }
 }
 
-/// What follows from some coordinates of levels: the coordinate of a mode.
+/// The formula of a mode's coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recovery {
     /// The coordinate of a level.
@@ -90,8 +90,8 @@ pub enum Recovery {
     },
 }
 
-/// How each mode follows from levels, in an order in which they can be computed; an error is a
-/// mode that does not, or that a level stores once more.
+/// The formula of each mode's coordinate, in an order in which they can be computed; the error is a mode that levels
+/// do not determine, or store more than once.
 pub(super) fn recoveries(
     levels: &[LevelSpec],
     order: usize,
@@ -128,7 +128,7 @@ pub(super) fn recoveries(
     }
 }
 
-/// What an unused level and those before give.
+/// The mode that a level determines together with earlier levels, if it does.
 fn step(
     levels: &[LevelSpec],
     k: usize,
@@ -138,7 +138,7 @@ fn step(
     let is_known = |mode: Mode| known.iter().any(|(m, _)| *m == mode);
     match levels[k].map {
         LevelMap::Mode(mode) => {
-            // A level whose coordinate follows from others has nothing to say of its own.
+            // A level whose coordinate follows from other levels determines nothing more.
             let follows =
                 levels[k].kind.properties().full && levels[k].kind.properties().branchless;
             (!follows || is_known(mode)).then_some((mode, Recovery::Level(k)))

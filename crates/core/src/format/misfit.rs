@@ -1,31 +1,31 @@
-//! Lists of levels that are no format, and why.
+//! Why a list of levels is no format.
 
 use super::map::{LevelMap, recoveries};
 use super::{LevelSpec, chain_head};
 use crate::level::RANGE;
 use tamis_ir::ids::{Id, Mode};
 
-/// Why some levels are no format.
+/// The reason why levels are no format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Misfit {
-    /// No level stores the mode, or not enough of it.
+    /// No level stores the mode, or only a part of it.
     Missing(Mode),
-    /// A level stores blocks of a mode, or the offsets in them, and none stores the other half.
+    /// A level stores the blocks of a mode, or the offsets in them, and no level stores the other half.
     Half {
-        /// The level with the half that there is.
+        /// The level that stores one half.
         level: usize,
         /// The mode.
         mode: Mode,
         /// The size of the blocks.
         size: u64,
-        /// Whether the blocks are what is missing.
+        /// Whether the blocks are missing, not the offsets.
         blocks: bool,
     },
-    /// A level stores a mode that other levels determine already.
+    /// A level stores a mode that other levels already determine.
     Twice(usize, Mode),
     /// A level names a mode that the tensor does not have.
     NoSuchMode(usize),
-    /// A block of no coordinates.
+    /// Blocks of size 0.
     EmptyBlock(usize),
     /// A range without a diagonal above it.
     RangeWithoutDiagonal(usize),
@@ -35,16 +35,16 @@ pub enum Misfit {
     SingletonFirst(usize),
     /// Slots that are not dense, or without a padded singleton below.
     Slots(usize),
-    /// Diagonals of which -1 is one, not the mark of a position without any.
+    /// Padded diagonals: -1 is a diagonal, and would also mark positions without a coordinate.
     PaddedDiagonal(usize),
     /// Interleaved coordinates without a chain of singletons below.
     InterleavedAlone(usize),
-    /// A level below one with a position for each coordinate, in another order.
+    /// A level below a level with one position for each coordinate, in another order.
     BelowUnordered(usize),
 }
 
 impl Misfit {
-    /// The reason, and the way out.
+    /// The reason, and how to fix it.
     pub fn message(self, mode_name: impl Fn(Mode) -> String) -> (String, String) {
         let (reason, help) = match self {
             Misfit::Missing(m) => {
@@ -106,7 +106,7 @@ impl Misfit {
         (reason, help)
     }
 
-    /// The level to point at.
+    /// The level that the message is about.
     pub fn level(self) -> Option<usize> {
         match self {
             Misfit::Missing(_) => None,
@@ -129,7 +129,7 @@ impl Misfit {
 pub(super) fn check(levels: &[LevelSpec], order: usize) -> Result<(), Misfit> {
     for (k, level) in levels.iter().enumerate() {
         level_check(levels, k, level, order)?;
-        // Positions below are in the order of these.
+        // Positions of levels below are in the order of this level's positions.
         let p = level.kind.properties();
         let is_computed = p.full && !p.branchless && level.kind.parts().is_empty();
         if is_computed && !p.ordered && k + 1 < levels.len() {
@@ -143,14 +143,14 @@ pub(super) fn check(levels: &[LevelSpec], order: usize) -> Result<(), Misfit> {
     let uses = |l: &LevelSpec| l.map.modes().contains(&mode);
     let stores = levels.iter().filter(|l| uses(l)).count();
     let last = levels.iter().rposition(uses);
-    // A mode without its second half is missing; one with more than enough is stored twice.
+    // A mode without its second half is missing; a mode with more than two halves is stored twice.
     match last {
         Some(last) if stores > 1 => Err(Misfit::Twice(last, mode)),
         _ => Err(Misfit::Missing(mode)),
     }
 }
 
-/// What is wrong if a level stores one half of a mode and none stores the other.
+/// The error if a level stores one half of a mode and no level stores the other.
 fn half(levels: &[LevelSpec], k: usize) -> Option<Misfit> {
     let (other, mode, size, blocks) = match levels[k].map {
         LevelMap::Div(mode, size) => (LevelMap::Mod(mode, size), mode, size, false),

@@ -1,8 +1,8 @@
-//! Formats: where a tensor lives, as a map from modes to levels and a level format per level.
+//! Formats: how a tensor is stored, as a map from modes to levels and a level format for each level.
 //!
 //! `(i, j) -> (i: dense, j: compressed)` is CSR, `(i, j) -> (j-i: compressed, i: range)` is DIA:
 //! levels store modes or functions of modes, see [`LevelMap`]. [`parse()`] reads names (`csr`), the arrow form
-//! and taco's letters (`ds:1,0`); what prints is a name or the arrow form.
+//! and taco's letters (`ds:1,0`). Formats print as a name or in the arrow form.
 
 mod braces;
 mod map;
@@ -28,8 +28,8 @@ use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, Mode};
 
-/// The levels of a tensor of some order, outermost first. Together they store each mode once. Clones
-/// share them: every tensor has its format.
+/// The levels of a tensor of some order, outermost first. Together they store each mode once. Clones share the levels,
+/// since every tensor holds its format.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Format {
     levels: Arc<[LevelSpec]>,
@@ -46,44 +46,44 @@ pub struct LevelSpec {
 }
 
 impl LevelSpec {
-    /// A level that stores a mode as it is.
+    /// A level whose coordinates are those of a mode.
     pub fn of(mode: Mode, kind: LevelKind) -> LevelSpec {
         LevelSpec { map: LevelMap::Mode(mode), kind }
     }
 
-    /// Whether the level stores a mode as it is: no block, diagonal or slot.
+    /// Whether the level's coordinates are those of a mode, not blocks, diagonals or slots.
     pub fn stores_mode(&self) -> bool {
         matches!(self.map, LevelMap::Mode(_))
     }
 
-    /// Whether the level has an array of a part; slots have a width of their own.
+    /// Whether the level has such an array; slot levels always have a width.
     pub fn has(&self, part: Part) -> bool {
         let slots = part == Part::Width && matches!(self.map, LevelMap::Slot(_));
         slots || self.kind.parts().contains(&part)
     }
 
-    /// Whether entries tell how many positions a parent has: the same for all parents, or its own for each.
+    /// Whether the entries decide how many positions a parent has, for all parents together or for each one.
     pub fn has_width(&self) -> bool {
         self.has(Part::Width) || self.insert_edges().is_some()
     }
 
-    /// The level functions of a level whose parents each have a width of their own.
+    /// The level functions of a level where each parent has a width of its own.
     pub fn insert_edges(&self) -> Option<&'static dyn InsertEdges> {
         self.kind.format().insert()?.edges()
     }
 }
 
-/// The most modes of a tensor.
+/// The largest order of a tensor.
 pub const MAX_ORDER: usize = 64;
 
-/// A format with its element types: everything a kernel is specialised for.
+/// A format with its element types: all properties of a tensor that a kernel is specialised for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Storage {
     /// The levels.
     pub format: Format,
     /// The type of the values.
     pub datatype: DataType,
-    /// The value of everything not stored, of the data type's register type.
+    /// The fill value, of the data type's register type.
     pub fill: Scalar,
     /// The width of positions.
     pub pos: IndexWidth,
@@ -91,7 +91,7 @@ pub struct Storage {
     pub crd: IndexWidth,
 }
 
-/// What a user wrote of a format; the braces' parts are optional.
+/// A format as a user wrote it; the parts in braces are optional.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FormatSpec {
     /// The levels.
@@ -107,10 +107,9 @@ pub struct FormatSpec {
 }
 
 impl Format {
-    /// A format of these levels for tensors of an order; the error says which level or mode is
-    /// wrong and why. A level within a list of coordinates repeats, whatever it promises: the next
-    /// one has a coordinate for each of its positions. One with a coordinate for each position of a level
-    /// that repeats none has each once.
+    /// A format with these levels for tensors of an order; the error says which level or mode is wrong and why. Levels
+    /// of a chain are nonunique but for the last, whatever their text says: the next level has one coordinate for each
+    /// position. A branchless level outside of a chain is unique, unless there are slots above.
     pub fn new(mut levels: Vec<LevelSpec>, order: usize) -> Result<Format, Misfit> {
         misfit::check(&levels, order)?;
         for k in 0..levels.len() {
@@ -137,8 +136,8 @@ impl Format {
         Format { order: levels.len(), levels }
     }
 
-    /// The format in which the same arrays are the tensor with its modes in another order, of which mode
-    /// `k` is `modes[k]` of this one: csc for csr.
+    /// The format that reads the same arrays as the tensor with permuted modes: mode `k` is `modes[k]` of this format.
+    /// Gives csc for csr.
     pub fn permuted(&self, modes: &[Mode]) -> Result<Format, Misfit> {
         let place = |m: Mode| modes.iter().position(|&of| of == m).map_or(m, Mode::new);
         let level = |l: &LevelSpec| LevelSpec { map: l.map.map(place), ..*l };
@@ -161,29 +160,29 @@ impl Format {
         self.levels.iter().all(full)
     }
 
-    /// Whether each level stores a mode as it is: there are no blocks, diagonals or slots.
+    /// Whether each level's coordinates are those of a mode: no blocks, diagonals or slots.
     pub fn stores_modes(&self) -> bool {
         self.levels.iter().all(LevelSpec::stores_mode)
     }
 
-    /// Whether positions are made as coordinates come, in workspaces that hash them.
+    /// Whether positions are allocated as coordinates are inserted: in hashed workspaces.
     pub fn grows(&self) -> bool {
         self.levels.iter().any(|l| l.kind.format().scratch().is_some_and(Scratch::grows))
     }
 
-    /// Whether one entry may store elements for many others, so that a tensor may take far more
-    /// memory than its entries.
+    /// Whether one entry may store elements for many coordinates, so that a tensor may take far more memory than its
+    /// entries.
     pub fn spreads(&self) -> bool {
         self.levels.iter().any(|l| l.map.spreads())
     }
 
-    /// Whether every coordinate has a position before anything is stored.
+    /// Whether every coordinate has a position before an entry is written.
     pub fn is_placed(&self) -> bool {
         self.levels.iter().all(|l| l.kind.locates() && !l.has_width())
     }
 
-    /// Whether the levels store the modes as they are, in order and each coordinate once, so that
-    /// any loops may merge and search them.
+    /// Whether each level stores a mode, ordered, unique and without padding, and no level belongs to a chain: then
+    /// any loops may merge and search the levels.
     pub fn is_plain(&self) -> bool {
         self.levels.iter().all(|l| {
             let p = l.kind.properties();
@@ -191,8 +190,8 @@ impl Format {
         })
     }
 
-    /// Whether the levels store the modes as they are, in order and each coordinate once, whether they list them or have a
-    /// position for each, as bitmaps do.
+    /// Whether each level stores a mode, ordered and unique, and locates its coordinates if it has padding, as bitmaps
+    /// do; no level belongs to a chain.
     pub fn is_ascending(&self) -> bool {
         self.levels.iter().all(|l| {
             let p = l.kind.properties();
@@ -201,18 +200,18 @@ impl Format {
         })
     }
 
-    /// Whether the levels are dense or compressed ones that store the modes as they are: those
-    /// whose arrays are built and searched without generated code.
+    /// Whether all levels are dense or compressed and store modes: their arrays are built and searched without
+    /// generated code.
     pub fn is_basic(&self) -> bool {
         self.levels.iter().all(|l| l.stores_mode() && (l.kind == DENSE || l.kind == COMPRESSED))
     }
 
-    /// Whether a coordinate may have several entries, whose values are to be added.
+    /// Whether there may be duplicate coordinates, whose values are summed.
     pub fn has_duplicates(&self) -> bool {
         self.repeats(self.levels.len())
     }
 
-    /// Whether the coordinates of so many levels, from the outside in, may have several positions.
+    /// Whether the coordinates of the first `count` levels together may have several positions.
     pub fn repeats(&self, count: usize) -> bool {
         let levels = &self.levels[..count];
         let slots = levels.iter().any(|l| matches!(l.map, LevelMap::Slot(_)));
@@ -224,13 +223,13 @@ impl Format {
         slots || levels.iter().enumerate().any(repeats)
     }
 
-    /// Whether walking the levels reaches a coordinate several times.
+    /// Whether a walk over the levels may reach a coordinate several times.
     pub fn is_revisiting(&self) -> bool {
         (0..self.levels().len()).any(|k| self.revisits(k))
     }
 
-    /// Whether walking a level reaches a coordinate several times: duplicates that are unordered, or of which the levels
-    /// below are not a list, and slots.
+    /// Whether a walk over a level may reach a coordinate several times: slots, unordered duplicates, and duplicates
+    /// that are not in a chain with the level below.
     pub fn revisits(&self, level: usize) -> bool {
         let levels = self.levels();
         let chained = level + 1 == levels.len() || self.chain_goes_on(level);
@@ -239,25 +238,25 @@ impl Format {
         slots || !(p.unique || p.ordered && chained)
     }
 
-    /// The first level of the chain that a level belongs to: a list of coordinates with one
-    /// position per entry, as `coo` is. A level by itself is its own head.
+    /// The first level of the chain that contains a level; levels of a chain have one position per entry, as in `coo`.
+    /// A level outside of chains is its own head.
     pub fn chain_head(&self, level: usize) -> usize {
         chain_head(&self.levels, level)
     }
 
-    /// Whether a level has a level of its chain below it.
+    /// Whether the next level belongs to the same chain.
     pub fn chain_goes_on(&self, level: usize) -> bool {
         level + 1 < self.levels.len() && self.chain_head(level + 1) <= level
     }
 
-    /// The first level that cannot be written, if there is one: it is appended in order, below a
-    /// level whose positions are in the order of a hash map.
+    /// The first level that cannot be written, if there is one: it is appended in order, below a level whose positions
+    /// are in the order of a hash map.
     pub fn unwritable_level(&self) -> Option<usize> {
         let first = self.first_scattered()?;
         (first + 1..self.levels.len()).find(|&k| self.is_appended(k))
     }
 
-    /// The first level whose positions are unordered, those of a hash map.
+    /// The first level with unordered positions: those of a hash map.
     pub fn first_scattered(&self) -> Option<usize> {
         (0..self.levels.len()).find(|&k| {
             let kind = self.levels[k].kind;
@@ -265,14 +264,14 @@ impl Format {
         })
     }
 
-    /// Whether a level can only be written in order.
+    /// Whether a level can only be appended to.
     fn is_appended(&self, level: usize) -> bool {
         let kind = self.levels[level].kind;
         kind.append().is_some() && (kind.insert().is_none() || self.chain_head(level) < level)
     }
 
-    /// Where a level's coordinates are in the array of a chain that alternates them: the level
-    /// that has the array, and the stride and the offset there.
+    /// Where a level's coordinates are if its chain interleaves them: the level that has the array, and the stride and
+    /// offset in it.
     pub fn interleaved(&self, level: usize) -> Option<(usize, Crd<()>)> {
         let head = self.chain_head(level);
         self.levels[head].kind.properties().interleaved.then(|| {
@@ -282,7 +281,7 @@ impl Format {
         })
     }
 
-    /// How each mode follows from the levels, in an order in which they can be computed.
+    /// The formula of each mode's coordinate, in an order in which they can be computed.
     pub fn recoveries(&self) -> Vec<(Mode, Recovery)> {
         map::recoveries(&self.levels, self.order).unwrap_or_default()
     }
@@ -309,8 +308,8 @@ impl Storage {
         Storage { format, datatype, fill, pos: IndexWidth::I32, crd: IndexWidth::I32 }
     }
 
-    /// Whether a kernel for tensors that are stored so takes those of another storage: it is the same, but for the
-    /// fill value of dense arrays, which store every element, and for the widths of arrays that no level has.
+    /// Whether a kernel for this storage also runs on tensors of another. They may differ in the fill value if each
+    /// level is dense, and in the width of arrays that no level has.
     pub fn takes(&self, other: &Storage) -> bool {
         let levels = self.format.levels();
         let is_dense = |l: &LevelSpec| l.kind == DENSE && l.stores_mode();
@@ -327,13 +326,13 @@ impl Storage {
 }
 
 impl FormatSpec {
-    /// A format about whose element types nothing was written.
+    /// A format without types, fill value and widths.
     pub fn of(format: Format) -> FormatSpec {
         FormatSpec { format, datatype: None, fill: None, pos: None, crd: None }
     }
 
-    /// The storage, with what was not written taken from here: the data type, fill 0 and 32-bit
-    /// positions and coordinates. The fill value has to be a value of the data type.
+    /// The storage. What the user left out is this data type, fill 0, and 32-bit positions and coordinates; the fill
+    /// value has to be a value of the data type.
     pub fn resolve(&self, datatype: DataType) -> Result<Storage, Diagnostic> {
         let usual = Storage::of(self.format.clone(), self.datatype.unwrap_or(datatype));
         let fill = match self.fill {
@@ -344,14 +343,14 @@ impl FormatSpec {
         Ok(Storage { fill, pos, crd, ..usual })
     }
 
-    /// The storage of a tensor of such elements, as [`resolve`](Self::resolve) gives it: where no data type was written,
-    /// integers become floats if their fill value has a fraction or is infinite. An error names the tensor.
+    /// The storage of a tensor with elements of this type, as by [`resolve`](Self::resolve). If the user wrote no data
+    /// type, integers become floats where the fill value has a fraction or is infinite. The error names the tensor.
     pub fn storage_of(&self, tensor: &str, datatype: DataType) -> Result<Storage, Diagnostic> {
         let named = |d: Diagnostic| Diagnostic { message: format!("{tensor}: {}", d.message), ..d };
         self.resolve(self.with_fill(datatype)).map_err(named)
     }
 
-    /// The data type of elements and the fill value together.
+    /// The data type that holds both the elements and the fill value.
     pub fn with_fill(&self, datatype: DataType) -> DataType {
         match self.fill {
             Some(fill) if datatype.integers().is_some() => wide_enough(datatype, fill),
@@ -360,7 +359,7 @@ impl FormatSpec {
     }
 }
 
-/// A type of integers, or that of floats that a value needs.
+/// The integer type, or the float or complex type that holds the value.
 fn wide_enough(integers: DataType, value: Scalar) -> DataType {
     let is_fraction = |part: Scalar| part.integer().is_none();
     match value.parts() {
@@ -379,7 +378,7 @@ pub fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic
     let is_real = datatype.is_complex() || fill.parts()[1].is_zero();
     let held = match (datatype.integers(), fill.integer()) {
         (Some(all), Some(x)) => all.contains(&x),
-        // An integer beyond 64 bits saturates to another that may convert back to it.
+        // An integer out of range saturates, and might convert back to the same float.
         (Some(all), None) => fill.as_f64() < (all.end() + 1) as f64 && datatype.holds(value),
         (None, _) => value.as_f64().is_finite() || !fill.as_f64().is_finite(),
     };

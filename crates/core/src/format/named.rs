@@ -11,14 +11,14 @@ pub struct NamedFormat {
     pub name: &'static str,
     /// Other names that are understood.
     pub aliases: &'static [&'static str],
-    /// What may stand in parentheses behind the name, as people write it.
+    /// The arguments in parentheses, as users write them.
     pub usage: &'static str,
     /// One line for people.
     pub summary: &'static str,
     levels: Levels,
 }
 
-/// What stands in parentheses behind a name.
+/// An argument in parentheses behind a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FormatArgument {
     /// The size of a block.
@@ -29,18 +29,18 @@ pub enum FormatArgument {
 
 #[derive(Clone, Copy, Debug)]
 enum Levels {
-    /// Modes in order, all stored alike, for any order from `least` on.
+    /// Modes in order, all with the same level format, for orders from `least` on.
     Alike { kind: LevelKind, least: usize },
-    /// Modes in order, the last stored in another way than those before.
+    /// Modes in order, the last with another level format than the others.
     Last { before: LevelKind, last: LevelKind, least: usize },
-    /// The mode and the level format of each level. What stands in parentheses holds of the
-    /// compressed level, where there is one.
+    /// The mode and the level format of each level. Properties in parentheses apply to the compressed level, if there
+    /// is one.
     Listed(&'static [(usize, LevelKind)]),
     /// Modes last to first, all dense.
     ColumnMajor,
-    /// A list of coordinates, with so many dense modes below.
+    /// A chain of coordinates, with `dense` dense modes below.
     List { dense: usize },
-    /// The levels for two block sizes.
+    /// Levels made from two block sizes.
     Blocks(fn(u64, u64) -> Option<Vec<LevelSpec>>),
     /// Levels that store functions of two modes.
     Mapped(fn() -> Option<Vec<LevelSpec>>),
@@ -50,10 +50,10 @@ const fn named(name: &'static str, summary: &'static str, levels: Levels) -> Nam
     NamedFormat { name, aliases: &[], usage: "", summary, levels }
 }
 
-/// What may stand behind the names of formats with one list of coordinates.
+/// The arguments of formats with one chain of coordinates.
 const LIST: &str = "[nonordered] [nonunique]";
 
-/// Every named format; where several fit, the first is printed.
+/// Every named format; a format with several names prints as the first.
 pub static NAMED: [NamedFormat; 17] = [
     NamedFormat {
         aliases: &["scalar"],
@@ -179,7 +179,7 @@ fn csb(rows: u64, columns: u64) -> Option<Vec<LevelSpec>> {
     ])
 }
 
-/// The properties in parentheses, if nothing else stands there.
+/// The arguments, if all are properties.
 fn properties(arguments: &[FormatArgument]) -> Option<Vec<Property>> {
     let property = |a: &FormatArgument| match a {
         FormatArgument::Property(p) => Some(*p),
@@ -188,7 +188,7 @@ fn properties(arguments: &[FormatArgument]) -> Option<Vec<Property>> {
     arguments.iter().map(property).collect()
 }
 
-/// These levels, the one that is compressed with these properties.
+/// These levels, with the properties applied to the compressed one.
 fn listed(levels: &[(usize, LevelKind)], properties: &[Property]) -> Option<Vec<LevelSpec>> {
     let compressed = levels.iter().filter(|(_, kind)| *kind == COMPRESSED).count();
     if !properties.is_empty() && compressed != 1 {
@@ -201,7 +201,7 @@ fn listed(levels: &[(usize, LevelKind)], properties: &[Property]) -> Option<Vec<
     levels.iter().map(|&(m, kind)| Some(LevelSpec::of(mode(m), with(kind)?))).collect()
 }
 
-/// A list of the first modes, with dense ones below.
+/// A chain of the first modes, with dense levels below.
 fn list(order: usize, dense: usize, properties: &[Property]) -> Option<Vec<LevelSpec>> {
     let listed = order.checked_sub(dense).filter(|&n| n >= 1)?;
     let has = |p: Property| properties.contains(&p);
@@ -234,7 +234,7 @@ impl NamedFormat {
         NAMED.iter().find(|named| named.name == name || named.aliases.contains(&name))
     }
 
-    /// The order of the tensors that the format stores; `None` for several.
+    /// The order of the tensors that the format stores; `None` if there are several.
     pub fn order(&self) -> Option<usize> {
         match self.levels {
             Levels::Listed(levels) => Some(levels.len()),
@@ -253,12 +253,12 @@ impl NamedFormat {
         }
     }
 
-    /// The format for tensors of an order with nothing in parentheses, if there is one.
+    /// The format without arguments for tensors of an order, if there is one.
     pub fn for_order(&self, order: usize) -> Option<Format> {
         self.with(order, &[])
     }
 
-    /// Whether the format exists for tensors of an order, whatever has to stand in parentheses.
+    /// Whether the format exists for tensors of an order, with some arguments.
     pub fn suits(&self, order: usize) -> bool {
         match self.levels {
             Levels::Blocks(_) => order == 2,
@@ -296,7 +296,7 @@ impl NamedFormat {
         Format::new(levels, order).ok()
     }
 
-    /// What could stand in parentheses for this to be the format.
+    /// The arguments with which this named format could be `format`.
     fn guesses(&self, format: &Format) -> Vec<Vec<FormatArgument>> {
         match self.levels {
             Levels::Blocks(_) => {

@@ -1,9 +1,9 @@
-//! Which coordinates the coordinates above leave open.
+//! The range of coordinates that a level may have, given the coordinates above it.
 //!
-//! Levels that store functions of modes (blocks, diagonals, slots) have index variables of their own. Loops may run over
-//! those; the coordinates that follow are computed and checked to lie inside the tensor.
+//! Levels that store functions of modes (blocks, diagonals, slots) have index variables of their own, and loops may
+//! run over these. Coordinates of modes are then computed, and checked to lie inside the tensor.
 //!
-//! The same rules give numbers, for tensors in memory, and code, for loops.
+//! The same rules compute numbers, for tensors in memory, and code, for loops.
 
 use super::LevelMap;
 use tamis_ir::algebra::BinaryOp;
@@ -24,11 +24,11 @@ pub trait Arithmetic: Clone {
     fn by(self, other: Self) -> Self;
     /// `self / divisor` for numbers from 0 on, rounded down.
     fn over(self, divisor: u64) -> Self;
-    /// The same by a number from 1 on.
+    /// `self / divisor` for a divisor from 1 on, rounded down.
     fn divided(self, divisor: Self) -> Self;
-    /// The lesser.
+    /// The minimum.
     fn least(self, other: Self) -> Self;
-    /// The greater.
+    /// The maximum.
     fn greatest(self, other: Self) -> Self;
 }
 
@@ -122,7 +122,7 @@ impl Arithmetic for Expr {
     }
 }
 
-/// What is known when a level is entered, by modes or by the index variables that stand for them.
+/// The values known when a level is entered, by modes or by the index variables of modes.
 pub trait Known<M, A> {
     /// The dimension of a mode.
     fn dimension(&mut self, mode: M) -> A;
@@ -130,13 +130,13 @@ pub trait Known<M, A> {
     fn mode(&mut self, mode: M) -> Option<A>;
     /// The coordinate of a function of modes.
     fn level(&mut self, map: LevelMap<M>) -> Option<A>;
-    /// The diagonals known that a mode takes part in.
+    /// The known diagonals of a mode.
     fn diagonals(&mut self, mode: M) -> Vec<LevelMap<M>>;
     /// The number of slots of the level.
     fn slots(&mut self) -> A;
 }
 
-/// The coordinates that a level may have: the first, and the end.
+/// The range of coordinates that a level may have: the first, and the end, exclusive.
 pub fn open<M: Copy + PartialEq, A: Arithmetic>(
     map: LevelMap<M>,
     known: &mut dyn Known<M, A>,
@@ -190,7 +190,7 @@ pub fn open<M: Copy + PartialEq, A: Arithmetic>(
     }
 }
 
-/// The number of coordinates that a level may have, whatever is above it, and the least of them.
+/// The number of coordinates that a level may have below any parent, and the lowest of them.
 pub fn extent<M: Copy + PartialEq, A: Arithmetic>(
     map: LevelMap<M>,
     dimension: &mut dyn FnMut(M) -> A,

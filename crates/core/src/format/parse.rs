@@ -19,7 +19,7 @@ use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic, Setting, nearest};
 use tamis_ir::ids::{Id, Mode};
 
-/// Reads a format for a tensor of this order, or of the order that the text says.
+/// Reads a format for tensors of this order, or of the order that the text determines.
 ///
 /// ```
 /// let spec = tamis_core::format::parse("ds:1,0{f32}", None).unwrap();
@@ -74,7 +74,7 @@ fn parse_of(
 
 const EXAMPLE: &str = "formats are written csr, or (i, j) -> (i: dense, j: compressed)";
 
-/// A location in the text. Blanks are skipped after everything that is read.
+/// A position in the text. Blanks are skipped after every token.
 pub(super) struct FormatParser<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
@@ -112,7 +112,7 @@ impl<'t> FormatParser<'t> {
         }
     }
 
-    /// The characters up to the first that does not belong, and where they stand.
+    /// The characters up to the first that does not belong to the token, and their location.
     pub(super) fn take(&mut self, belongs: impl Fn(char) -> bool) -> (&'t str, Range<usize>) {
         let rest = self.rest();
         let length = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
@@ -182,7 +182,7 @@ impl<'t> FormatParser<'t> {
         Err(self.refuse(Code::UnknownFormat, span, message).help(help).naming(Setting::Formats))
     }
 
-    /// What stands in parentheses behind a name.
+    /// The arguments in parentheses behind a name.
     fn arguments(&mut self) -> Result<Vec<FormatArgument>, Diagnostic> {
         let help = "behind a name stand the sizes of blocks, as in bcsr(4,4), or properties, as \
                     in coo(nonordered, nonunique); another order of modes is written with a letter for each level, as in sss:2,0,1";

@@ -1,4 +1,4 @@
-//! Formats to text: a name where there is one, else the arrow form; reading it gives them back.
+//! Formats to text: a name if there is one, otherwise the arrow form; parsing the text gives the same format.
 
 use super::{Format, FormatSpec, LevelMap, Storage};
 use std::fmt::{self, Display};
@@ -40,7 +40,7 @@ impl Display for LevelMap {
     }
 }
 
-/// The format, and in braces what the user wrote of types and widths.
+/// The format, and in braces the types and widths that the user wrote.
 impl Display for FormatSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = vec![];
@@ -56,7 +56,7 @@ impl Display for FormatSpec {
     }
 }
 
-/// The format, and in braces what differs from `f64`, fill 0 and 32-bit widths.
+/// The format, and in braces the properties other than `f64`, fill 0 and 32-bit widths.
 impl Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.to_spec().fmt(f)
@@ -64,7 +64,7 @@ impl Display for Storage {
 }
 
 impl Storage {
-    /// The format that stands for the storage, without what is usual.
+    /// The format with those types and widths that differ from the defaults.
     pub fn to_spec(&self) -> FormatSpec {
         let usual = Storage::of(self.format.clone(), self.datatype);
         FormatSpec {

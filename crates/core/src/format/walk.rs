@@ -1,6 +1,6 @@
-//! What a tensor's arrays mean: its entries, level by level, in plain Rust.
+//! The entries that a tensor's arrays represent, level by level, in plain Rust.
 //!
-//! Reference for the code that lowering generates, and the check of arrays that users bring.
+//! The reference for generated code, and the check of arrays from users.
 
 use super::open::{Known, extent, open};
 use super::{Format, LevelMap, Recovery};
@@ -13,17 +13,17 @@ pub struct Walk<'t> {
     format: &'t Format,
     dims: &'t [u64],
     views: Vec<LevelView<'t>>,
-    /// Per level the modes whose coordinates are known from there on.
+    /// For each level, the modes whose coordinates it completes.
     recovered: Vec<Vec<(Mode, Recovery)>>,
 }
 
-/// The coordinates on the way to an entry.
+/// The coordinates from the first level down to an entry.
 struct Path {
     levels: Vec<i64>,
     modes: Vec<Option<i64>>,
 }
 
-/// Seen from one level of a path: what lies above it.
+/// The coordinates above one level of a path.
 struct Above<'p> {
     walk: &'p Walk<'p>,
     path: &'p Path,
@@ -56,7 +56,7 @@ impl Known<Mode, i64> for Above<'_> {
 }
 
 impl Format {
-    /// What is known of each level from the dimensions; `slots` gives the width of slot levels.
+    /// The header of each level, from the dimensions; `slots` gives the width of slot levels.
     pub fn headers(&self, dims: &[u64], slots: &dyn Fn(usize) -> u64) -> Vec<Header> {
         let header = |(k, level): (usize, &super::LevelSpec)| {
             let mut dimension = |m: Mode| i64::try_from(dims[m.index()]).unwrap_or(i64::MAX);
@@ -69,7 +69,7 @@ impl Format {
 }
 
 impl<'t> Walk<'t> {
-    /// Over a tensor of a format with dimensions and levels, one view per level.
+    /// A walk over a tensor with a format, dimensions and levels, one view per level.
     pub fn new(format: &'t Format, dims: &'t [u64], views: Vec<LevelView<'t>>) -> Walk<'t> {
         let mut recovered = vec![vec![]; views.len()];
         let mut at = vec![0; format.order()];
@@ -86,14 +86,14 @@ impl<'t> Walk<'t> {
         Walk { format, dims, views, recovered }
     }
 
-    /// Calls `visit` with the coordinates and the position of each entry, in storage order. Elements
-    /// that lie outside, where a diagonal leaves the tensor within a block, are none.
+    /// Calls `visit` with the coordinates and the position of each entry, in storage order. Padding outside of the
+    /// tensor, where a diagonal leaves it within a block, is skipped.
     pub fn entries(&self, visit: &mut dyn FnMut(&[u64], u64)) {
         let mut modes = vec![0; self.dims.len()];
         let mut path = self.root();
         self.descend(0, 0, &mut path, &mut |path, position| {
             for (mode, c) in modes.iter_mut().zip(&path.modes) {
-                // What is negative is larger than any dimension.
+                // As an unsigned number, a negative coordinate is larger than any dimension.
                 *mode = c.unwrap_or(0) as u64;
             }
             if modes.iter().zip(self.dims).all(|(c, dimension)| c < dimension) {
@@ -142,8 +142,8 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Checks the arrays by themselves, and returns the number of positions of the last level. The
-    /// error says which level breaks which promise.
+    /// Checks the arrays without their coordinates, and returns the number of positions of the last level. The error
+    /// says which level breaks which promise.
     pub fn check_arrays(&self) -> Result<u64, (usize, String)> {
         let mut parents = 1;
         for (k, (level, view)) in self.format.levels().iter().zip(&self.views).enumerate() {
@@ -154,8 +154,8 @@ impl<'t> Walk<'t> {
         Ok(parents)
     }
 
-    /// Checks that coordinates of valid arrays lie in their dimensions, come in the promised order
-    /// and as often as promised. The error says which level breaks which promise.
+    /// Checks that coordinates of valid arrays lie within the dimensions, and are ordered and unique as promised. The
+    /// error says which level breaks which promise.
     pub fn check_coordinates(&self) -> Result<(), (usize, String)> {
         let mut broken = None;
         self.check_below(0, 0, &mut self.root(), &mut broken);
@@ -171,7 +171,7 @@ impl<'t> Walk<'t> {
         broken: &mut Option<(usize, String)>,
     ) {
         let Some(level) = self.format.levels().get(k) else { return };
-        // A chain is checked as a whole where it begins.
+        // The head of a chain checks the whole chain.
         let chain = (k..self.views.len()).take_while(|&l| self.format.chain_head(l) == k).count();
         let range = self.open(k, path);
         let mut before: Option<Vec<i64>> = None;
@@ -196,7 +196,7 @@ impl<'t> Walk<'t> {
         });
     }
 
-    /// Enters the coordinates of a chain, each checked to lie in the open range.
+    /// Descends the coordinates of a chain, each checked to lie in its range.
     fn enter_chain(&self, k: usize, tuple: &[i64], path: &mut Path) -> Result<(), (usize, String)> {
         for (l, &c) in (k..).zip(tuple) {
             let (lo, hi) = self.open(l, path);
@@ -210,7 +210,7 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    /// Whether coordinates come in the promised order, and as often as promised.
+    /// Whether coordinates are ordered and unique as promised.
     fn check_order(
         &self,
         k: usize,
@@ -238,7 +238,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// Alternating coordinates are as many for each level.
+/// An interleaved array has as many coordinates for each level.
 fn check_stride(view: &LevelView<'_>) -> Result<(), String> {
     let Some(crd) = view.crd else { return Ok(()) };
     match crd.array.len() % crd.stride as usize {
