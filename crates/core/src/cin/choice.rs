@@ -1,4 +1,4 @@
-//! The ways to run the loops of a kernel that legalisation weighed, for people.
+//! The loop orders of a kernel that legalisation compared, for people to read.
 //!
 //! ```text
 //! # A: loops i -> j -> k -> l with sums apart, about 2e7 multiply-adds
@@ -8,23 +8,23 @@
 use super::Program;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// How many ways of a kernel are kept.
+/// How many choices each kernel keeps.
 pub const KEPT: usize = 4;
 
-/// A way to run the loops of a kernel.
+/// One choice of loops for a kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
     /// The loops, outermost first.
     pub loops: Vec<IndexVar>,
-    /// Operands that are copied into another order beforehand.
+    /// Operands that are copied into another order before the loops run.
     pub copied: Vec<TensorId>,
-    /// Whether sums that not all factors need run in loops of their own.
+    /// Whether sums that do not depend on all factors run in loops of their own.
     pub apart: bool,
-    /// In multiply-adds on cached data.
+    /// The estimated cost, in multiply-adds on cached data.
     pub cost: f64,
 }
 
-/// What was chosen for each kernel, and rather than what.
+/// The loops that were chosen for each kernel, and the alternatives.
 pub fn text(program: &Program) -> String {
     let mut out = String::new();
     for kernel in &program.kernels {

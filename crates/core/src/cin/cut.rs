@@ -12,22 +12,22 @@ use tamis_ir::ids::IndexVar;
 /// Who runs parts of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CutOptions {
-    /// Whether it is called for parts of its outermost loop, where that can be cut.
+    /// Whether it may be called for parts of its outermost loop, if that loop can be cut.
     pub chunked: bool,
-    /// Whether its function runs the parts of a loop that a schedule gives to threads by itself, for nobody calls it
+    /// Whether its function itself runs the parts of a loop that a schedule gives to threads, since no caller calls it
     /// for parts.
     pub threaded: bool,
-    /// The loops that a schedule has ranks share, each over another axis of their grid.
+    /// The loops that a schedule distributes over ranks, each over another axis of the ranks' grid.
     pub ranks: Vec<OnRanks>,
 }
 
-/// A loop that ranks share.
+/// A loop distributed over ranks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OnRanks {
-    /// The loop within a part; others may have been made of it since.
+    /// The loop within a part; later commands may have derived other loops from it.
     pub inner: IndexVar,
     /// The name of the loop over ranks.
     pub outer: String,
-    /// The name of the axis of the grid of ranks.
+    /// The name of the axis in the grid of ranks.
     pub axis: String,
 }

@@ -4,7 +4,7 @@
 //! A(i,j) stored by blocks of 4 x 4       A's levels are at i0 = i/4, j0 = j/4, i1 = i%4, j1 = j%4
 //! ```
 //!
-//! Loops may run over them as over any variable; what follows from what is known here (the
+//! Loops may run over them as over any variable; the rules here say which variables have a value once others have (the
 //! provenance relations of the thesis and of sparse iteration space transformations).
 
 use crate::format::{Format, LevelMap};
@@ -20,17 +20,17 @@ pub struct Derived {
     pub(super) aliases: BTreeMap<IndexVar, IndexVar>,
     pub(super) modes: BTreeMap<IndexVar, (TensorId, Mode)>,
     pub(super) relations: super::provenance::Relations,
-    /// Blocks that a schedule made, and offsets in them.
+    /// Blocks that a schedule made, and offsets in these blocks.
     pub(super) split: BTreeSet<IndexVar>,
-    /// What follows from what, once it was asked for and until there is another variable.
+    /// The rules, computed when they are first needed; cleared when a variable is added.
     rules: OnceLock<Rules>,
 }
 
-/// What a variable stands for. The slots of each tensor are variables of their own.
+/// The function that a variable stands for. The slots of each tensor are variables of their own.
 pub(super) type Key = (LevelMap<IndexVar>, Option<(TensorId, Level)>);
 
 impl Derived {
-    /// What a variable stands for; `None` if it is not derived.
+    /// The function that a variable stands for; `None` if it is not derived.
     pub fn map(&self, var: IndexVar) -> Option<LevelMap<IndexVar>> {
         self.keys.get(&var).map(|(map, _)| *map)
     }
@@ -50,8 +50,8 @@ impl Derived {
         self.depth(var, known) != usize::MAX
     }
 
-    /// How many of the loops have to be entered before a variable has a value; `usize::MAX` if all
-    /// of them do not give it one.
+    /// How many of the loops have to be entered before a variable has a value; `usize::MAX` if it has none even inside
+    /// all of them.
     pub fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {
         if let Some(at) = loops.iter().position(|&v| v == var) {
             return at + 1;
@@ -70,7 +70,7 @@ impl Derived {
         usize::MAX
     }
 
-    /// Adds a variable, and all that follow from it and others, to those that have values.
+    /// Adds a variable to those that have values, with every variable that then follows.
     pub fn learn(&self, var: IndexVar, known: &mut BTreeSet<IndexVar>) {
         self.rules().learn(var, known);
     }
@@ -82,8 +82,8 @@ impl Derived {
         known
     }
 
-    /// The variables that may have other values where a variable has: itself, and all that follow from it
-    /// and others, but for those that are known outside of its loop.
+    /// The variables that may change in a loop over `var`: itself, and all that follow from it, except those known
+    /// outside of the loop.
     pub fn varying_with(&self, var: IndexVar, known: &BTreeSet<IndexVar>) -> BTreeSet<IndexVar> {
         let rules = self.rules();
         let mut varying = BTreeSet::new();
@@ -101,12 +101,12 @@ impl Derived {
         self.rules.get_or_init(|| Rules::new(self.all_rules()))
     }
 
-    /// Forgets the rules, since there is another variable.
+    /// Clears the rules, since a variable was added.
     pub(super) fn changed(&mut self) {
         self.rules.take();
     }
 
-    /// Each variable that follows from others, with these.
+    /// Each variable that follows from others, with the others.
     fn all_rules(&self) -> Vec<Rule> {
         let mut rules = vec![];
         for (var, relation) in self.relations() {
@@ -134,18 +134,18 @@ impl Derived {
         rules
     }
 
-    /// Every derived variable with what it stands for.
+    /// Every derived variable with the function that it stands for.
     pub fn iter(&self) -> impl Iterator<Item = (IndexVar, LevelMap<IndexVar>)> + '_ {
         self.keys.iter().map(|(&var, (map, _))| (var, *map))
     }
 
-    /// A new variable of the same dimension as another.
+    /// A new variable with the dimension of another.
     pub fn another(&mut self, var: IndexVar, names: &mut IdVec<IndexVar, String>) -> IndexVar {
         let name = format!("{}_2", names[self.alias(var)]);
         self.named(var, &name, names)
     }
 
-    /// A new variable of this name and of the same dimension as another.
+    /// A new variable of this name, with the dimension of another.
     pub fn named(
         &mut self,
         var: IndexVar,
@@ -158,8 +158,8 @@ impl Derived {
         another
     }
 
-    /// A new variable of the dimension of a mode that no variable of the notation has: the mode
-    /// of a tensor of the notation.
+    /// A new variable for a mode whose dimension no variable of the notation has; `tensor` is a tensor of the
+    /// notation.
     pub fn of_mode(
         &mut self,
         tensor: TensorId,
@@ -176,7 +176,7 @@ impl Derived {
         self.modes.get(&var).copied()
     }
 
-    /// The variable that a variable has its dimension from: itself, or another.
+    /// The variable whose dimension this variable has: itself, or another.
     pub fn alias(&self, var: IndexVar) -> IndexVar {
         self.aliases.get(&var).copied().unwrap_or(var)
     }
@@ -211,8 +211,8 @@ impl Derived {
         }
     }
 
-    /// Blocks of a variable, and the offsets in them, under these names; where an operand is stored
-    /// by such blocks, its levels are over these variables.
+    /// The variables of a variable's blocks and of the offsets in them, under these names. The levels of operands
+    /// stored by such blocks are over the same variables.
     pub fn blocks(
         &mut self,
         var: IndexVar,
@@ -238,7 +238,7 @@ impl Derived {
         self.split.contains(&var) || self.relation(var).is_some()
     }
 
-    /// Gives every level of a use of a tensor a variable.
+    /// Gives a variable to every level of a use of a tensor.
     pub fn declare(
         &mut self,
         format: &Format,
@@ -267,11 +267,11 @@ impl Derived {
     }
 }
 
-/// A variable that follows from others, and these.
+/// A variable, and those from which it follows.
 type Rule = (IndexVar, Vec<IndexVar>);
 
-/// What follows from what, found by the variables needed: programs of many variables ask for each of these in
-/// each order of the loops.
+/// The rules, indexed by the variables that they need: programs of many variables look these up for each variable in
+/// each loop order.
 #[derive(Clone, Debug)]
 struct Rules {
     all: Vec<Rule>,
@@ -288,7 +288,7 @@ impl Rules {
         Rules { groups: groups(&all), all, needing }
     }
 
-    /// The connected component of a variable in the graph of the rules.
+    /// The connected component of a variable in the graph of rules.
     fn group(&self, var: IndexVar) -> usize {
         self.groups.get(var.index()).copied().unwrap_or(var.index())
     }
@@ -298,7 +298,7 @@ impl Rules {
         self.needing.get(&var).into_iter().flatten().map(|&at| &self.all[at])
     }
 
-    /// Adds a variable, and all that follows from it and what is known.
+    /// Adds a variable to the known ones, with every variable that then follows.
     fn learn(&self, var: IndexVar, known: &mut BTreeSet<IndexVar>) {
         let mut learnt = vec![var];
         while let Some(var) = learnt.pop() {
@@ -310,7 +310,7 @@ impl Rules {
     }
 }
 
-/// The connected component of each variable that rules have, by one of its variables.
+/// The connected component of each variable in the rules, named by one of its variables.
 fn groups(rules: &[Rule]) -> Vec<usize> {
     fn root(parents: &mut Vec<usize>, var: IndexVar) -> usize {
         parents.extend(parents.len()..=var.index());

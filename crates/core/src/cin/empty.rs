@@ -1,4 +1,4 @@
-//! Statements that write nothing but fill values, if the reductions in them are over one coordinate at least.
+//! Statements that write only fill values unless one of their reductions is empty.
 //!
 //! ```text
 //! s max= 0 for each k, then R(i,j) = s        R's fill value is 0: nothing, but -inf where k has no coordinates
@@ -12,8 +12,8 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::IndexVar;
 
 impl Facts<'_> {
-    /// The variables of which each has to have a coordinate, for the statement to write nothing but fill values; `None`
-    /// if it may write others then, too.
+    /// The variables that must all have coordinates for the statement to write only fill values; `None` if it may
+    /// write other values even then.
     pub(crate) fn fills_unless_empty(&self, s: &Stmt) -> Option<Vec<IndexVar>> {
         let mut vars = vec![];
         self.fills(s.clone(), &mut vars).then_some(vars)
@@ -32,7 +32,7 @@ impl Facts<'_> {
         }
     }
 
-    /// What a register holds that is reduced from one constant, as often as there are coordinates.
+    /// The value of a register that a loop reduces from one constant, if the loop has iterations.
     fn reduced_constant(&self, producer: &Stmt, vars: &mut Vec<IndexVar>) -> Option<Scalar> {
         match producer {
             Stmt::Forall { var, body } => {
@@ -52,7 +52,7 @@ impl Facts<'_> {
         }
     }
 
-    /// A value in which reductions of one constant are that constant, as they are over one coordinate at least.
+    /// A value in which each reduction of a constant is that constant, as for reductions that are not empty.
     pub(crate) fn unless_empty(&self, e: Expr) -> Expr {
         fn go(facts: &Facts<'_>, e: Expr) -> Expr {
             match e {
@@ -66,7 +66,7 @@ impl Facts<'_> {
         self.expr(go(self, e))
     }
 
-    /// Whether a reduction of one constant gives the constant, however often it is there.
+    /// Whether a reduction of one constant, with one term or more, is that constant.
     pub(crate) fn is_kept(&self, op: ReduceOp, c: Scalar) -> bool {
         let gives = |first| self.typed(eval::binary(op.binary(), first, c)).same_value(c);
         let is_user = matches!(op, ReduceOp::User(_));

@@ -1,4 +1,4 @@
-//! Concrete index notation: the loops, and where temporary values live.
+//! Concrete index notation: loops, and where temporary values are stored.
 //!
 //! ```text
 //! forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))
@@ -47,13 +47,13 @@ pub struct Program {
     pub tensors: IdVec<TensorId, Tensor>,
     /// Names of index variables.
     pub vars: IdVec<IndexVar, String>,
-    /// What index variables beyond those of the notation stand for.
+    /// The functions that derived index variables stand for.
     pub derived: Derived,
     /// Operators that the user defined.
     pub operators: IdVec<UserOp, Operator>,
-    /// The width of coordinates that no user chose.
+    /// The width of coordinates where the user chose none.
     pub width: IndexWidth,
-    /// What quotients and the like make of an implicit 0.
+    /// How quotients and similar functions treat an implicit 0.
     pub strictness: Strictness,
 }
 
@@ -62,70 +62,69 @@ pub struct Program {
 pub struct Kernel {
     /// The tensor that the kernel computes.
     pub result: TensorId,
-    /// What of it the kernel computes.
+    /// What the kernel computes of the result.
     pub kind: KernelKind,
-    /// The operand whose entries the result has, if its values are computed at the operand's positions.
+    /// The operand with the same entries as the result, if values are computed at the operand's positions.
     pub like: Option<TensorId>,
     /// The type in which it computes.
     pub compute: DataType,
     /// The loops.
     pub body: Stmt,
-    /// Whether operands that repeat coordinates are walked entry by entry, since the result adds
-    /// up what comes for the same coordinate.
+    /// Whether operands with duplicates are walked entry by entry; the result then sums up the values of a coordinate.
     pub scatter: bool,
-    /// What the result may be assembled by.
+    /// How the result may be assembled.
     pub assembly: AssemblyOptions,
-    /// The cheapest ways to run its loops that were weighed, the chosen one first.
+    /// The cheapest loops that legalisation compared, the chosen ones first.
     pub choices: Vec<Choice>,
     /// Who runs parts of it.
     pub cut: CutOptions,
-    /// What the schedule wants of loops, by their variables.
+    /// Tags of the schedule, by loop variable.
     pub tags: BTreeMap<IndexVar, Tag>,
-    /// Temporaries that are factors of what is added to others, where nothing is to be added if nothing was summed.
+    /// Temporaries that are factors of terms, where an empty reduction adds no term.
     pub partial: Vec<TensorId>,
-    /// What becomes of integers that leave 64 bits on the way.
+    /// How integers beyond 64 bits are treated.
     pub overflow: Overflow,
 }
 
-/// What becomes of integers that leave 64 bits on the way to a result.
+/// How integers beyond 64 bits are treated, in a result and on the way to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Overflow {
     /// They wrap around.
     #[default]
     Wraps,
-    /// They end the call, as those do that do not fit the statement's result.
+    /// They end the call, as integers do that do not fit the result's type.
     Checked,
-    /// The same where sums may have so many terms that even those of 32 bits leave 64 bits.
+    /// As `Checked`, for sums of so many terms that even 32-bit terms may overflow 64 bits.
     CheckedLong,
 }
 
 impl Overflow {
-    /// Whether it ends the call.
+    /// Whether overflow ends the call.
     pub fn is_checked(self) -> bool {
         self != Overflow::Wraps
     }
 }
 
-/// What a result may be assembled by.
+/// How a result may be assembled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AssemblyOptions {
-    /// Whether a dense array over any level of the result is small enough to gather it in.
+    /// Whether a dense workspace over any level of the result is small enough.
     pub workspace: bool,
-    /// Whether so many entries come for its elements that these are better summed up where they are than sorted.
+    /// Whether each element gets so many values that summing them in a workspace costs less than sorting them.
     pub crowded: bool,
-    /// How a schedule wants it assembled.
+    /// The assembly that a schedule asks for.
     pub wanted: Option<Assembling>,
 }
 
-/// What of a result a kernel computes (sparse tensor algebra with workspaces, section 6).
+/// What a kernel computes of its result (sparse tensor algebra with workspaces, section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum KernelKind {
-    /// Which entries there are, and their values.
+    /// The coordinates of entries, and their values.
     #[default]
     Fused,
-    /// Which entries there are; each has the fill value.
+    /// The coordinates of entries; each value is the fill value.
     Assemble,
-    /// The values of entries that are known already: [`Stmt::Within`] says where these are.
+    /// The values of known entries: [`Stmt::Within`] says where these are.
     Compute,
 }
 
@@ -148,14 +147,14 @@ impl KernelKind {
     }
 }
 
-/// What a schedule wants of a loop beyond its position in the nest.
+/// What a schedule asks of a loop beyond its position in the nest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tag {
-    /// What runs its iterations, and what becomes of values that several of them combine.
+    /// The unit that runs its iterations, and how races of these are resolved.
     pub parallel: Option<(ParallelUnit, Races)>,
-    /// How many iterations are unrolled.
+    /// The unroll factor.
     pub unroll: Option<u64>,
-    /// How it finds the coordinates that several operands have.
+    /// How it merges its operands.
     pub merge: Option<MergeStrategy>,
 }
 
@@ -168,24 +167,24 @@ impl Tag {
         }
     }
 
-    /// Whether threads are to share the iterations.
+    /// Whether threads run the iterations.
     pub fn is_on_threads(&self) -> bool {
         matches!(self.parallel, Some((ParallelUnit::CpuThread, _)))
     }
 
-    /// Whether lanes of vectors are to run the iterations.
+    /// Whether the loop is to be vectorised.
     pub fn is_by_lanes(&self) -> bool {
         matches!(self.parallel, Some((ParallelUnit::CpuVector, _)))
     }
 }
 
 impl Kernel {
-    /// Whether the caller says which entries the result has.
+    /// Whether the caller gives the pattern of the result.
     pub fn has_pattern(&self) -> bool {
         self.kind == KernelKind::Compute && self.like.is_none()
     }
 
-    /// Whether it combines values with what its result holds.
+    /// Whether it combines values with those stored in its result.
     pub fn accumulates(&self) -> bool {
         let mut accumulates = false;
         self.body.for_each_assign(&mut |lhs, op, _| {
@@ -194,24 +193,23 @@ impl Kernel {
         accumulates
     }
 
-    /// Whether a GPU is to run some loop.
+    /// Whether a GPU runs any of its loops.
     pub fn is_for_gpu(&self) -> bool {
         self.tags.values().any(|tag| tag.gpu().is_some())
     }
 }
 
-/// How a loop finds the coordinates that several operands have.
+/// How a loop finds the coordinates that its operands have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MergeStrategy {
-    /// Every coordinate of each is looked at in turn.
+    /// Two-finger: every coordinate of each operand is visited.
     TwoFinger,
-    /// An operand that is behind is searched for the coordinate of the others, with steps that
-    /// double.
+    /// An operand that is behind is searched for the coordinate of the others, with steps that double.
     Gallop,
 }
 
 impl MergeStrategy {
-    /// Every way.
+    /// Every strategy.
     pub const ALL: [MergeStrategy; 2] = [MergeStrategy::TwoFinger, MergeStrategy::Gallop];
 
     /// The name in schedules.
@@ -223,17 +221,17 @@ impl MergeStrategy {
     }
 }
 
-/// How the entries of a result get their positions.
+/// How the entries of a result get positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assembling {
-    /// Each comes behind the one before.
+    /// Each entry is written behind the previous one.
     Append,
-    /// They go to positions that are there before.
+    /// Entries are written to positions that exist beforehand.
     Insert,
 }
 
 impl Assembling {
-    /// Every way.
+    /// Every kind of assembly.
     pub const ALL: [Assembling; 2] = [Assembling::Append, Assembling::Insert];
 
     /// The name in schedules.
@@ -245,7 +243,7 @@ impl Assembling {
     }
 }
 
-/// What runs the iterations of a loop.
+/// The unit that runs the iterations of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParallelUnit {
     /// One after another.
@@ -258,18 +256,18 @@ pub enum ParallelUnit {
     Gpu(ir::Unit),
 }
 
-/// What becomes of elements to which several iterations add.
+/// How races are resolved: several iterations that add to the same element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Races {
     /// There are none.
     NoRaces,
-    /// The user answers for them.
+    /// Races are ignored; the user answers for the result.
     IgnoreRaces,
     /// Elements are updated atomically.
     Atomics,
-    /// Each unit adds to elements of its own, which are added up afterwards.
+    /// Each unit has its own copy of the elements; the copies are summed afterwards.
     Temporary,
-    /// The same, added up in parallel.
+    /// As `Temporary`, with copies summed in parallel.
     ParallelReduction,
 }
 
@@ -322,28 +320,28 @@ impl Races {
 pub struct Tensor {
     /// A unique name.
     pub name: String,
-    /// Where it lives.
+    /// How it is stored.
     pub storage: Storage,
-    /// What it is for.
+    /// The role of the tensor.
     pub role: Role,
-    /// The index variables whose dimensions its modes have.
+    /// The index variables with the dimensions of its modes.
     pub modes: Vec<IndexVar>,
-    /// Whether it is dense and so large that it is best written by non-temporal stores.
+    /// Whether it is dense, and so large that it is best written by non-temporal stores.
     pub streamed: bool,
 }
 
-/// What a tensor is for.
+/// The role of a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Given by the user: the tensor of this id in the notation.
+    /// An input: the tensor of this id in the notation.
     Input(TensorId),
-    /// Given back to the user as the tensor of this id in the notation.
+    /// A result: the tensor of this id in the notation.
     Result(TensorId),
-    /// Computed by one kernel for a later one.
+    /// Computed by one kernel, read by later ones.
     Temporary,
-    /// A scalar that lives in a register.
+    /// A scalar in a register, with its initial value.
     Register(Scalar),
-    /// A tensor that lives in a kernel, at its fill value whenever its producer begins.
+    /// A tensor within a kernel, reset to its fill value whenever its producer begins.
     Workspace,
 }
 
@@ -361,13 +359,13 @@ impl Program {
         all
     }
 
-    /// How many leading levels of a tensor there are to the last one that lists entries.
+    /// The number of leading levels down to the last one that is not full.
     pub fn listed_levels(&self, tensor: TensorId) -> usize {
         let levels = self.storage(tensor).format.levels();
         levels.iter().rposition(|level| !level.kind.properties().full).map_or(0, |last| last + 1)
     }
 
-    /// A new tensor under a name that no other has.
+    /// A new tensor, with a unique name derived from this one.
     pub fn declare(
         &mut self,
         name: &str,
@@ -385,17 +383,17 @@ impl Program {
         id
     }
 
-    /// A new index variable, under a name that nothing else has.
+    /// A new index variable, with a unique name derived from this one.
     pub fn variable(&mut self, name: &str) -> IndexVar {
         self.vars.push(self.unused_name(name))
     }
 
-    /// A name that neither an index variable nor a tensor has.
+    /// A name, derived from this one, that neither an index variable nor a tensor has.
     pub fn unused_name(&self, name: &str) -> String {
         unused(name, self.vars.iter().chain(self.tensors.iter().map(|t| &t.name)))
     }
 
-    /// A new register that a reduction starts from its identity.
+    /// A new register, initialised to the reduction's identity.
     pub fn register(&mut self, op: ReduceOp, value: &Expr, compute: DataType) -> TensorId {
         let datatype = match op {
             ReduceOp::Or | ReduceOp::And => self.accumulator(value, compute).part(),
@@ -407,8 +405,8 @@ impl Program {
         self.declare("s", storage, Role::Register(initial), vec![])
     }
 
-    /// The element type that holds a value while it is computed: real values of a statement that
-    /// computes with complex numbers stay real.
+    /// The element type that holds a value while it is computed: real values stay real in a statement that computes
+    /// with complex numbers.
     pub fn accumulator(&self, value: &Expr, compute: DataType) -> DataType {
         let value = if self.is_real(value) { compute.part() } else { compute };
         if value.is_complex() { value } else { value.register().datatype() }
@@ -419,8 +417,7 @@ impl Program {
         &self.tensors[tensor].storage
     }
 
-    /// Whether a sum of these values may be empty, as far as operands decide that, and
-    /// temporaries that may themselves be `partial`.
+    /// Whether a sum of these values may be empty: an operand lists its coordinates, or is a temporary in `partial`.
     pub fn may_be_nothing(&self, value: &Expr, partial: &[TensorId]) -> bool {
         let lists =
             |a: &Access| !self.storage(a.tensor).format.is_full() || partial.contains(&a.tensor);
@@ -453,7 +450,8 @@ impl Program {
         &self.tensors[kernel.result].name
     }
 
-    /// Whether a value is real by its form: a complex constant is complex whatever its imaginary part is.
+    /// Whether a value is real by its operands and operators: a complex constant is complex whatever its imaginary
+    /// part is.
     pub fn is_real(&self, value: &Expr) -> bool {
         let real = |e: &Expr| self.is_real(e);
         match value {
@@ -474,7 +472,7 @@ impl Program {
         }
     }
 
-    /// The constant that a reduction starts from; `None` for a user operator without one.
+    /// The identity of a reduction; `None` for a user operator without one.
     pub fn identity(&self, op: ReduceOp, compute: DataType) -> Option<Scalar> {
         match op {
             ReduceOp::User(id) => {

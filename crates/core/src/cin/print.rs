@@ -5,13 +5,13 @@ use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::ids::IndexVar;
 
-/// The kernels of a program, one a line.
+/// The kernels of a program, one per line.
 pub fn program(program: &Program) -> String {
     let kernel = |kernel: &Kernel| stmt(program, &kernel.body) + &tags(program, kernel) + "\n";
     program.kernels.iter().map(kernel).collect()
 }
 
-/// What the schedule wants of loops beyond their positions in the nest.
+/// The tags of a kernel's loops.
 fn tags(program: &Program, kernel: &Kernel) -> String {
     let assembled = kernel.assembly.wanted.map(|how| format!("  assemble {}", how.name()));
     let mut out = assembled.unwrap_or_default();
@@ -77,7 +77,7 @@ pub fn expr(program: &Program, e: &Expr) -> String {
     operand(program, e, 0)
 }
 
-/// `binding` is how tightly the surrounding operator binds.
+/// `binding` is the precedence of the surrounding operator.
 fn operand(program: &Program, e: &Expr, binding: u8) -> String {
     let (text, own) = match e {
         Expr::Literal(x) => (x.to_string(), if x.is_complex() { 0 } else { 9 }),

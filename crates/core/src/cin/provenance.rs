@@ -1,4 +1,4 @@
-//! What the variables that a schedule makes stand for: the provenance graph.
+//! The provenance graph: what each variable that a schedule made was derived from.
 //!
 //! ```text
 //! split(i, i0, i1, 32)       i = i0 * 32 + i1            (as if stored by blocks: see Derived)
@@ -17,49 +17,50 @@ use crate::notation::Access;
 use std::collections::BTreeMap;
 use tamis_ir::ids::IndexVar;
 
-/// How a variable belongs to others.
+/// How a variable was derived from others.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Relation {
-    /// Which of so many parts of a variable's coordinates.
+    /// The number of one of `parts` parts of a variable's coordinates.
     Part {
         /// The variable that is divided.
         of: IndexVar,
         /// The offset in the part.
         place: IndexVar,
-        /// How many parts.
+        /// The number of parts.
         parts: u64,
     },
     /// The offset in such a part.
     Place {
         /// The variable that is divided.
         of: IndexVar,
-        /// Which part.
+        /// The number of the part.
         part: IndexVar,
     },
-    /// Two variables as one.
+    /// Two loop variables fused into one.
     Fused {
-        /// The one that varies slowly.
+        /// The outer variable, which varies slowly.
         outer: IndexVar,
-        /// The one that varies fast.
+        /// The inner variable, which varies fast.
         inner: IndexVar,
     },
-    /// The positions of a level of an operand, counted from the first below the levels whose
-    /// coordinates are known.
+    /// The positions of a level of an operand, counted from the first position below the known coordinates of outer
+    /// levels.
     Position {
-        /// The variables of the levels that are recovered, outermost first.
+        /// The variables recovered from a position, by level, outermost first.
         of: Vec<IndexVar>,
-        /// The variables that have to be known: those of the levels above these, and tiles.
+        /// The variables that have to be known: those of outer levels, and tiles.
         above: Vec<IndexVar>,
-        /// The offset in the tile of the first variable whose positions these are, if not of all its coordinates.
+        /// The offset in a tile of the first variable in `of`, if positions are those of a tile instead of all
+        /// coordinates.
         within: Option<IndexVar>,
         /// The operand.
         access: Access,
-        /// The level of the last of the variables.
+        /// The level of the last variable in `of`.
         level: usize,
-        /// Whether coordinates have one position each.
+        /// Whether each coordinate has one position.
         unique: bool,
     },
-    /// The same coordinates, of which there are at most so many, if that is known.
+    /// The same coordinates under another name, at most `bound` of them if that is known.
     Same {
         /// The other variable.
         of: IndexVar,
@@ -68,12 +69,12 @@ pub enum Relation {
     },
 }
 
-/// What is promised of a size.
+/// A promise about a size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BoundType {
-    /// It is this.
+    /// The size is this.
     Exact(u64),
-    /// It is not larger.
+    /// The size is at most this.
     Most(u64),
 }
 
@@ -109,8 +110,8 @@ impl Relation {
         }
     }
 
-    /// What has to be known so that the variable follows, if it ever does: several entries of one coordinate have a
-    /// position each.
+    /// The variables from which this one follows, if it ever does: a position does not follow from a coordinate with
+    /// several positions.
     pub(super) fn follows_from(&self) -> Option<Vec<IndexVar>> {
         match self {
             Relation::Position { unique: false, .. } => None,
@@ -119,7 +120,7 @@ impl Relation {
         }
     }
 
-    /// What has to be known so that an origin of the variable `own` follows; `None` if it does not.
+    /// The variables that, together with `own`, determine this origin of it; `None` if they do not.
     pub(super) fn gives(&self, own: IndexVar, origin: IndexVar) -> Option<Vec<IndexVar>> {
         match self {
             _ if !self.origins().contains(&origin) => None,
@@ -132,17 +133,17 @@ impl Relation {
 }
 
 impl Derived {
-    /// How a variable that a schedule made belongs to others.
+    /// How a schedule derived a variable.
     pub fn relation(&self, var: IndexVar) -> Option<&Relation> {
         self.relations.get(&var)
     }
 
-    /// Every variable that a schedule made, but for blocks.
+    /// Every variable that a schedule made, except blocks and offsets.
     pub fn relations(&self) -> impl Iterator<Item = (IndexVar, &Relation)> {
         self.relations.iter().map(|(&var, relation)| (var, relation))
     }
 
-    /// Makes a variable stand for something.
+    /// Records how a variable was derived.
     pub fn relate(&mut self, var: IndexVar, relation: Relation) {
         self.changed();
         self.relations.insert(var, relation);
@@ -157,7 +158,7 @@ impl Derived {
         }
     }
 
-    /// The variables that a variable was made from, those that these were made from, and so on.
+    /// The variables that a variable was derived from, directly or through others.
     pub fn ancestors(&self, var: IndexVar) -> Vec<IndexVar> {
         let mut found = self.origins(var);
         let mut at = 0;
@@ -172,7 +173,7 @@ impl Derived {
         found
     }
 
-    /// How many times over a variable was made from others, noted in `known`.
+    /// The length of the longest chain of derivations behind a variable, remembered in `known`.
     pub fn generation(&self, var: IndexVar, known: &mut BTreeMap<IndexVar, usize>) -> usize {
         if let Some(&generation) = known.get(&var) {
             return generation;
@@ -197,8 +198,8 @@ impl Derived {
         }
     }
 
-    /// The tiles that have to be known so that a variable counts coordinates of another, or of one under another
-    /// name, in steps of one; `None` if it does not.
+    /// The tiles that have to be known so that `var` counts coordinates of `of` in steps of one, perhaps under another
+    /// name; `None` if it never does.
     pub fn tiles_of(&self, var: IndexVar, of: IndexVar) -> Option<Vec<IndexVar>> {
         if var == of {
             return Some(vec![]);
@@ -229,7 +230,7 @@ impl Derived {
         fused.find(|(var, _)| self.unfused(*var) == from).map(|(var, _)| var)
     }
 
-    /// Whether a variable is another under a new name.
+    /// Whether a variable is another one renamed.
     pub fn is_same(&self, var: IndexVar, of: IndexVar) -> bool {
         match self.relation(var) {
             _ if var == of => true,
@@ -238,7 +239,7 @@ impl Derived {
         }
     }
 
-    /// The position variable that a variable was made from, if there is one.
+    /// The position variable that a variable is, or was derived from, if there is one.
     pub fn position(&self, var: IndexVar) -> Option<IndexVar> {
         if matches!(self.relation(var), Some(Relation::Position { .. })) {
             return Some(var);
@@ -246,8 +247,8 @@ impl Derived {
         self.origins(var).into_iter().find_map(|origin| self.position(origin))
     }
 
-    /// The number of coordinates of a variable, from the dimensions of others; `None` if only the
-    /// data tell, or beyond 2^63.
+    /// The number of coordinates of a variable, from the dimensions of others; `None` if it depends on the data, or
+    /// exceeds 2^63.
     pub fn size(&self, var: IndexVar, dimension: &dyn Fn(IndexVar) -> u64) -> Option<u64> {
         let size = |v: IndexVar| self.size(v, dimension);
         match (self.relation(var), self.map(var)) {

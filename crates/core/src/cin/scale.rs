@@ -1,4 +1,4 @@
-//! How the iterations of a loop that a schedule made belong to what its variable was made from.
+//! The mapping between iterations of a loop and the coordinates or positions that its variable was derived from.
 //!
 //! ```text
 //! split(i, i0, i1, 32)                          i0 = 3 begins at coordinate 96 of i
@@ -6,27 +6,27 @@
 //!                                               p0 = 1 begins at a quarter of A's positions
 //! ```
 //!
-//! Whoever cuts such a loop knows where the work is by coordinates or positions of tensors.
+//! Code that cuts such a loop knows the distribution of work by coordinates or positions of tensors.
 
 use super::{Derived, Relation};
 use crate::format::LevelMap;
 use crate::format::open::Arithmetic;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// Up to so many parts their number is a constant, which units of a GPU and unrolled loops can use: those beyond the
-/// coordinates are there, and empty.
+/// Up to this number of parts, a loop over parts has exactly that many iterations, a constant for GPU units and
+/// unrolling; parts beyond the last coordinate are empty.
 pub const FEW_PARTS: u64 = 1 << 10;
 
 /// What the iterations of a loop count.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scale {
-    /// What the variable was made from in the end.
+    /// The coordinates or positions at the start of the derivation.
     pub root: Root,
-    /// From there to the variable of the loop.
+    /// The derivations from there to the loop's variable.
     steps: Vec<Step>,
 }
 
-/// What a loop variable was made from.
+/// The coordinates or positions from which a loop variable was derived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Root {
     /// The coordinates of a variable.
@@ -39,20 +39,20 @@ pub enum Root {
 
 #[derive(Clone, PartialEq, Debug)]
 enum Step {
-    /// Blocks of so many.
+    /// Blocks of this size.
     Blocks(u64),
-    /// So many parts of the same width.
+    /// This number of parts, of equal width.
     Parts(u64),
-    /// Offsets in blocks of so many.
+    /// Offsets in blocks of this size.
     Places(u64),
-    /// Offsets in one of so many parts.
+    /// Offsets in one of this number of parts.
     PlacesOfParts(u64),
-    /// As many as another variable has coordinates, for each.
+    /// One iteration for each combination with a coordinate of another variable.
     Fused(Box<Scale>),
 }
 
 impl Scale {
-    /// What a variable counts; `None` where only loops around it tell.
+    /// The scale of a variable; `None` where it depends on surrounding loops.
     pub fn of(derived: &Derived, var: IndexVar) -> Option<Scale> {
         let further = |of: IndexVar, step: Step| {
             let mut scale = Scale::of(derived, of)?;
@@ -85,32 +85,32 @@ impl Scale {
         }
     }
 
-    /// The coordinates of a variable themselves.
+    /// The scale of a variable that counts its own coordinates.
     pub fn plain(var: IndexVar) -> Scale {
         Scale::whole(Root::Coordinates(var))
     }
 
-    /// What a variable may be made from itself.
+    /// The scale of a variable that counts all of `root`.
     pub fn whole(root: Root) -> Scale {
         Scale { root, steps: vec![] }
     }
 
-    /// Whether iterations are what their variable was made from.
+    /// Whether each iteration is one coordinate or position of the root.
     pub fn is_plain(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Whether iterations follow each other as what they were made from does.
+    /// Whether iterations follow the order of the coordinates or positions of the root.
     pub fn is_ordered(&self) -> bool {
         !self.steps.iter().any(|s| matches!(s, Step::Places(_) | Step::PlacesOfParts(_)))
     }
 
-    /// How many iterations there are for so many coordinates or positions: a number, or code.
+    /// The number of iterations, given the number `of` of coordinates or positions: a number, or code.
     pub fn count<A: Arithmetic>(&self, of: A, dimension: &dyn Fn(IndexVar) -> A) -> A {
         self.steps.iter().fold(of, |of, step| step.count(of, dimension))
     }
 
-    /// How many elements an array has that is indexed by the variable, empty parts among them.
+    /// The length of an array indexed by the variable, including empty parts.
     pub fn extent<A: Arithmetic>(&self, of: A, dimension: &dyn Fn(IndexVar) -> A) -> A {
         self.steps.iter().fold(of, |of, step| match step {
             Step::Parts(n) if *n <= FEW_PARTS => A::constant(*n as i64),
@@ -122,7 +122,7 @@ impl Scale {
         })
     }
 
-    /// The iteration that a coordinate or position, one of so many, belongs to.
+    /// The iteration that contains `at`, one of `of` coordinates or positions.
     pub fn iteration(&self, at: u64, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
         let step = |(at, of): (u64, u64), step: &Step| {
             (step.iteration(at, of, dimension), step.count(of, dimension))
@@ -130,7 +130,7 @@ impl Scale {
         self.steps.iter().fold((at, of), step).0
     }
 
-    /// The first coordinate or position, of so many, of an iteration: a number, or code.
+    /// The first of `of` coordinates or positions in an iteration: a number, or code.
     pub fn first<A: Arithmetic>(
         &self,
         iteration: A,
@@ -151,7 +151,7 @@ impl Step {
         let constant = |n: u64| A::constant(n as i64);
         match self {
             Step::Blocks(n) | Step::PlacesOfParts(n) => of.plus(constant(*n - 1)).over(*n),
-            // Parts beyond the coordinates are empty.
+            // Parts beyond the last coordinate are empty.
             Step::Parts(n) => of.least(constant(*n)),
             Step::Places(n) => constant(*n),
             Step::Fused(inner) => of.by(size(inner, dimension)),
@@ -179,7 +179,7 @@ impl Step {
     }
 }
 
-/// How many coordinates a variable has that is fused with another.
+/// The number of coordinates of the inner of two fused variables.
 fn size<A: Arithmetic>(inner: &Scale, dimension: &dyn Fn(IndexVar) -> A) -> A {
     match inner.root {
         Root::Coordinates(var) => inner.count(dimension(var), dimension),

@@ -1,4 +1,4 @@
-//! What a statement becomes when some of its operands are known to be at their fill values.
+//! Simplifies a statement whose operands are known, in part, to have their fill values.
 //!
 //! ```text
 //! B * C + D     without C, all fills 0      D
@@ -6,11 +6,11 @@
 //! B / c         without B, fill 0           0
 //! ```
 //!
-//! Everything sparse iteration needs follows from here: the algebra of the operators and the fill
-//! values decide what is left, and whether anything is left at all.
+//! All of sparse iteration follows from this: the algebra of operators and the fill values decide what remains to be
+//! computed, if anything.
 //!
 //! A fill value annihilates: 0 times an implicit coordinate is 0 even if the other factor is infinite. So does an
-//! empty sum: a factor is taken out of a sum only where every coordinate is visited, or where empty sums are skipped
+//! empty sum: a factor is moved out of a sum only where every coordinate is visited, or where empty sums are skipped
 //! ([`Kernel::partial`](super::Kernel::partial)).
 
 use super::{Program, Role, Stmt};
@@ -21,10 +21,10 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness, UnaryOp, ZeroRule, eval}
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The power that is a product.
+/// The exponent for which a power becomes a product.
 const TWO: Scalar = Scalar::I64(2);
 
-/// The program's facts that simplification draws on, for one compute type.
+/// The facts of a program that simplification needs, for one compute type.
 #[derive(Clone, Copy)]
 pub struct Facts<'p> {
     /// Formats, fill values and operators.
@@ -44,7 +44,7 @@ impl Facts<'_> {
         c.computed(if c.is_complex() { self.compute } else { self.compute.part() })
     }
 
-    /// A constant to which an expression was folded: real if the expression is real by its form.
+    /// The constant that an expression folded to: real if the expression is real by its operands and operators.
     fn folded(&self, e: &Expr, c: Scalar) -> Expr {
         let is_real = self.program.is_real(e);
         Expr::Literal(c.computed(if is_real { self.compute.part() } else { self.compute }))
@@ -55,14 +55,14 @@ impl Facts<'_> {
         self.typed(self.program.storage(tensor).fill)
     }
 
-    /// The statement where the accesses that `absent` picks have their fill values, or no entry if
-    /// they are patterns; `None` if it has no effect there.
+    /// The statement if the accesses that `absent` picks have their fill values, and picked patterns no entry; `None`
+    /// if it then has no effect.
     pub fn without(&self, s: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
         let left = outside(s.clone(), absent)?;
         self.stmt(left.map_exprs(&mut |e| self.substitute(e, absent)))
     }
 
-    /// A value where the accesses that `absent` picks have their fill values.
+    /// A value if the accesses that `absent` picks have their fill values.
     pub fn expr_without(&self, e: &Expr, absent: &dyn Fn(&Access) -> bool) -> Expr {
         self.expr(self.substitute(e.clone(), absent))
     }
@@ -97,7 +97,7 @@ impl Facts<'_> {
                     _ => Some(Stmt::Assign { lhs, op, rhs }),
                 }
             }
-            // A workspace is opened at a pattern with the value from which it starts.
+            // A pattern at which a workspace is initialised is kept.
             Stmt::Within { .. } if self.opens(&s) => Some(s),
             Stmt::Within { pattern, body } => {
                 let body = Box::new(self.stmt(*body)?);
@@ -106,8 +106,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether a statement does nothing but to give a workspace a first value at the entries of a
-    /// pattern.
+    /// Whether a statement only initialises a workspace at the entries of a pattern.
     pub fn opens(&self, s: &Stmt) -> bool {
         match s {
             Stmt::Forall { body, .. } => self.opens(body),
@@ -138,8 +137,8 @@ impl Facts<'_> {
         self.stmt(consumer.map_exprs(&mut |e| replace(e, temporary, constant)))
     }
 
-    /// Whether writing the constant changes nothing, given that results start at their fill value
-    /// and accumulations at the operator's identity.
+    /// Whether writing the constant has no effect, given that results start from their fill value and accumulations
+    /// from the operator's identity.
     fn is_noop(&self, lhs: &Access, op: Option<ReduceOp>, c: Scalar) -> bool {
         match op {
             Some(op) => self.program.identity(op, self.compute).is_some_and(|id| id.same_value(c)),
@@ -150,9 +149,9 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether a statement in a loop, outside of which some variables are known, does for one coordinate of the
-    /// loop's variable what it does for all of them: neither values nor the elements that take them depend on the coordinate, and the operator takes the same
-    /// value once, or adds it up, so many times as there are coordinates.
+    /// Whether one iteration of a loop over `var` can stand for all of them, where the variables in `known` have
+    /// values outside of the loop: values and written elements are the same in every iteration, and the operator
+    /// combines the value once, or as many times as there are iterations.
     ///
     /// ```text
     /// s max= 0        y(i) min= b(i)        s *= 0        s += 1
@@ -178,7 +177,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether that holds of one assignment, to an element over the variables of `written`.
+    /// Whether [`is_once`](Self::is_once) holds for one assignment, to an element over the variables of `written`.
     pub fn takes_once(
         &self,
         (var, known): (IndexVar, &BTreeSet<IndexVar>),
@@ -187,7 +186,7 @@ impl Facts<'_> {
     ) -> bool {
         let takes = match (op, value) {
             (op, _) if op.is_idempotent() => true,
-            // An offset in the last block may be beyond the dimension.
+            // An offset in the last block may exceed the dimension.
             (ReduceOp::Add, _) => {
                 matches!(self.program.derived.map(var), None | Some(LevelMap::Mode(_)))
             }
@@ -197,7 +196,7 @@ impl Facts<'_> {
         takes && self.is_same((var, known), written, value)
     }
 
-    /// Whether a value for an element over `written` is the same at every coordinate of a variable.
+    /// Whether a value and its element over `written` are the same at every coordinate of a variable.
     fn is_same(
         &self,
         (var, known): (IndexVar, &BTreeSet<IndexVar>),
@@ -217,12 +216,12 @@ impl Facts<'_> {
         is_rectangular && !derived.is_scheduled(var) && !varies && !chooses
     }
 
-    /// Whether a constant decides what a reduction gives.
+    /// Whether a constant decides the value of a reduction.
     fn absorbs(&self, op: ReduceOp, c: Scalar) -> bool {
         same(self.right_annihilator(op.binary(), c), c)
     }
 
-    /// The constant that a register holds because it decides what is reduced.
+    /// The constant that a register holds, because that term decides the reduction's value.
     fn absorbing(&self, producer: &Stmt) -> Option<Scalar> {
         match producer {
             Stmt::Forall { body, .. } => self.absorbing(body),
@@ -239,7 +238,7 @@ impl Facts<'_> {
         match e {
             Expr::Literal(c) => Expr::Literal(self.typed(c)),
             Expr::Unary(op, ref a) => match **a {
-                // A kernel computes what leaves 64 bits, and notices.
+                // Overflow of 64 bits is left to the kernel, which detects it.
                 Expr::Literal(c) if !eval::overflows_unary(op, c) => {
                     self.folded(&e, eval::unary(op, c))
                 }
@@ -267,7 +266,7 @@ impl Facts<'_> {
         }
     }
 
-    /// The constant that an operator gives for simplified operands, if that is one.
+    /// The constant value of an operator with simplified operands, if it is one.
     fn constant(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Scalar> {
         let (Expr::Literal(x), Expr::Literal(y)) = (a, b) else {
             return self.annihilated(op, a, b);
@@ -277,23 +276,23 @@ impl Facts<'_> {
                 Expr::Literal(c) => Some(c),
                 _ => None,
             },
-            // An unstored element is 0 beside any other unstored element, too: infinity or NaN.
+            // An implicit 0 gives 0 even beside an implicit infinity or NaN.
             BinaryOp::Mul if x.is_zero() && !y.is_zero() => Some(*x),
             BinaryOp::Mul if y.is_zero() && !x.is_zero() => Some(*y),
             _ if x.is_zero() && self.decides_first(op) => Some(*x),
-            // A kernel computes it, and notices that it leaves 64 bits.
+            // Overflow of 64 bits is left to the kernel, which detects it.
             _ if eval::overflows(op, *x, *y) => None,
             _ => Some(eval::binary(op, *x, *y)),
         }
     }
 
-    /// The operand that an operator leaves unchanged beside its identity, or the whole value.
+    /// The other operand beside an operator's identity, otherwise the whole value.
     fn with_identity(&self, e: Expr) -> Expr {
         match e {
             Expr::Binary(op, a, b) => match (*a, *b) {
                 (Expr::Literal(x), b) if same(self.left_identity(op), x) => b,
                 (a, Expr::Literal(y)) if same(self.right_identity(op), y) => a,
-                // One product, where the platform's function takes a logarithm.
+                // A product, where the platform's `pow` takes a logarithm.
                 (a, Expr::Literal(y)) if op == BinaryOp::Pow && y.same_value(self.typed(TWO)) => {
                     Expr::Unary(UnaryOp::Square, Box::new(a))
                 }
@@ -303,8 +302,8 @@ impl Facts<'_> {
         }
     }
 
-    /// The constant that an operator gives beside a constant, whatever the other side is: also where
-    /// that is not stored, unlike infinity minus something whose fill value is infinity.
+    /// The constant that an operator gives beside an annihilator, if it is the same where the other operand is
+    /// implicit: it is not for infinity minus a tensor with fill value infinity.
     pub fn annihilated(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Scalar> {
         let c = match (a, b) {
             (Expr::Literal(x), _) => self.left_annihilator(op, *x)?,
@@ -333,7 +332,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether a 0 for the first argument alone makes a function 0. Integers divided by 0 are 0.
+    /// Whether a first argument of 0 alone makes the function's value 0. Integers divided by 0 are 0.
     pub fn decides_first(&self, op: BinaryOp) -> bool {
         let by_ieee = self.program.strictness == Strictness::Ieee && self.register().is_float();
         op.zero_rule() == ZeroRule::First && !by_ieee
@@ -369,7 +368,7 @@ impl Facts<'_> {
         self.expr(with_params(body, &|k| Expr::Literal(args[k])))
     }
 
-    /// Whether the operands of an operator may be exchanged.
+    /// Whether the operands of an operator commute.
     pub fn is_commutative(&self, op: BinaryOp) -> bool {
         match op {
             BinaryOp::User(id) => {
@@ -399,7 +398,7 @@ pub fn written(s: &Stmt) -> TensorId {
     }
 }
 
-/// What is left of a statement outside of some patterns.
+/// The rest of a statement outside of the patterns that `absent` picks.
 fn outside(s: Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
     let inner = |s: Box<Stmt>| outside(*s, absent).map(Box::new);
     match s {

@@ -1,4 +1,4 @@
-//! Levels of operands of which a slice is used.
+//! How levels of sliced operands are walked.
 //!
 //! ```text
 //! A(i, j[2:8])         A: csr          coordinates 2..8, found by search, in order
@@ -11,14 +11,14 @@ use crate::format::LevelMap;
 use crate::notation::{Access, Slice, Slicing};
 use tamis_ir::ids::Id;
 
-/// How walking a level of an operand comes to the values of its index variable.
+/// How a walk over a level of an operand reaches the values of its index variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WalkOrder {
-    /// As the level has them.
+    /// In the order of the level.
     AsStored,
-    /// As the level has them, between two of its coordinates.
+    /// In the order of the level, between two of its coordinates.
     Between,
-    /// Ascending, but some coordinates of the level are no value of the variable.
+    /// Ascending, but some coordinates of the level are outside of the slice.
     WithGaps,
     /// Descending, or in the order of a hash map.
     OutOfOrder,
@@ -33,7 +33,7 @@ impl Program {
         }
     }
 
-    /// How walking a level of an operand comes to the values of its index variable.
+    /// How a walk over a level of an operand reaches the values of its index variable.
     pub fn walk(&self, access: &Access, level: usize) -> WalkOrder {
         let Some(slicing) = self.slicing(access, level) else { return WalkOrder::AsStored };
         let kind = self.storage(access.tensor).format.levels()[level].kind;

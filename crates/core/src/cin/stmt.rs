@@ -11,7 +11,7 @@ pub enum Stmt {
     Forall {
         /// The variable.
         var: IndexVar,
-        /// What is repeated.
+        /// The body.
         body: Box<Stmt>,
     },
     /// `where(c, p)`: the producer computes a register or a workspace, which starts at its initial
@@ -28,17 +28,17 @@ pub enum Stmt {
     Assign {
         /// What is written.
         lhs: Access,
-        /// How it is combined with the stored value.
+        /// The operator that combines the value with the stored one.
         op: Option<ReduceOp>,
         /// The value.
         rhs: Expr,
     },
-    /// `within(C(i,j), s)`: the statement where the pattern has an entry, and nothing elsewhere.
-    /// The pattern is a use of a result whose entries are known before its values.
+    /// `within(C(i,j), s)`: the statement where the pattern has an entry, and nothing elsewhere. The pattern is a use
+    /// of a result whose entries are known before its values.
     Within {
         /// The result.
         pattern: Access,
-        /// What is done at its entries.
+        /// The statement at its entries.
         body: Box<Stmt>,
     },
 }
@@ -59,8 +59,7 @@ impl Stmt {
         }
     }
 
-    /// The same statement with `f` applied to those directly inside, in the order of
-    /// [`Stmt::children`].
+    /// The statement with `f` applied to its children, in the order of [`Stmt::children`].
     pub fn map_children(self, f: &mut dyn FnMut(Stmt) -> Stmt) -> Stmt {
         match self {
             Stmt::Forall { var, body } => Stmt::Forall { var, body: Box::new(f(*body)) },
@@ -74,7 +73,7 @@ impl Stmt {
         }
     }
 
-    /// The same statement with `f` applied to every value.
+    /// The statement with `f` applied to every value.
     pub fn map_exprs(self, f: &mut dyn FnMut(Expr) -> Expr) -> Stmt {
         match self {
             Stmt::Assign { lhs, op, rhs } => Stmt::Assign { lhs, op, rhs: f(rhs) },
@@ -93,7 +92,7 @@ impl Stmt {
         }
     }
 
-    /// The variable of every loop once, outermost first, producers before consumers.
+    /// The variables of all loops, each once, outermost first, producers before consumers.
     pub fn loops(&self) -> Vec<IndexVar> {
         let mut found = vec![];
         self.collect_loops(&mut found);
@@ -109,7 +108,7 @@ impl Stmt {
         self.children().into_iter().for_each(|child| child.collect_loops(found));
     }
 
-    /// Every use of a tensor on a right side, and of a pattern.
+    /// Every use of a tensor on a right side, and every pattern.
     pub fn reads(&self) -> Vec<&Access> {
         let mut own = match self {
             Stmt::Assign { rhs, .. } => rhs.accesses(),

@@ -1,8 +1,8 @@
-//! How many terms sums of a kernel have at most, by dimensions and by what operands store.
+//! Bounds for the number of terms in sums of a kernel, from dimensions and numbers of stored values.
 //!
 //! ```text
-//! forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))     of t: j, and no more than entries of A
-//! forall(i, forall(j, s += max(x(i), y(j))))                    of s: i * j
+//! forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))     t: at most j terms, and at most entries of A
+//! forall(i, forall(j, s += max(x(i), y(j))))                    s: at most i * j terms
 //! ```
 //!
 //! Integers of 32 bits add up to 64 bits only where a sum has very many terms ([`MANY`]); then a kernel has
@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// So many terms of 32 bits or less are less than 2^62.
+/// This many terms of at most 32 bits sum to less than 2^62.
 pub const MANY: u64 = 1 << 30;
 
-/// What is known of a call.
+/// The sizes known at a call.
 pub struct Sizes<'s> {
     /// The dimension of each index variable of the notation.
     pub dimension: &'s dyn Fn(IndexVar) -> u64,
-    /// How many values a tensor stores; `None` for one that is computed first.
+    /// The number of values that a tensor stores; `None` for temporaries.
     pub stored: &'s dyn Fn(TensorId) -> Option<u64>,
 }
 
@@ -42,9 +42,9 @@ struct Terms<'t> {
     program: &'t Program,
     kernel: &'t Kernel,
     sizes: &'t Sizes<'t>,
-    /// How many loops are around the statement in which a temporary starts from its initial value.
+    /// For each temporary, the number of loops around the statement that initialises it.
     begun: BTreeMap<TensorId, usize>,
-    /// The terms of an element of each tensor so far.
+    /// For each tensor, the number of terms of one element so far.
     sums: BTreeMap<TensorId, u64>,
 }
 
@@ -106,7 +106,7 @@ impl Terms<'_> {
         by_factor.map_or(by_dimensions, |n| n.min(by_dimensions))
     }
 
-    /// The variables of the notation that differ between terms of the same element.
+    /// The variables of the notation that differ between terms of one element.
     fn summed_over(
         &self,
         lhs: &Access,
@@ -130,7 +130,7 @@ impl Terms<'_> {
         vars
     }
 
-    /// Operands without which a value is 0.
+    /// The operands whose implicit coordinates make the value 0.
     fn factors<'e>(&self, e: &'e Expr) -> Vec<&'e Access> {
         match e {
             Expr::Access(a) if self.program.storage(a.tensor).fill.is_zero() => vec![a],

@@ -1,5 +1,5 @@
-//! Tiles of positions whose sums are added up in order: what several tiles add to one element
-//! travels beside the result.
+//! Tiles of positions whose sums are combined in order; the partial sum of an element that several tiles share is
+//! carried beside the result.
 //!
 //! ```text
 //! fuse(i, j, f); pos(f, p, A); split(p, block, q, 4096); split(q, thread, k, 16)
@@ -9,11 +9,11 @@
 //!        ^-- tiles of 16 positions --^
 //! ```
 //!
-//! A result of one element has all of it in every tile, of whatever loops.
+//! If the result is a scalar, every tile of any loops contributes to its only element.
 //!
-//! Rows lie one behind the other, so a tile has the end of a row, whole rows, and the beginning of a
-//! row. Only the first of these has to do with other tiles. (Sparse iteration space transformations,
-//! section 6.3: temporaries of the loops that race.)
+//! Rows lie one behind the other, so a tile has the end of a row, whole rows, and the beginning of a row. Only the end
+//! of the first row is shared with earlier tiles. (Sparse iteration space transformations, section 6.3: temporaries of
+//! the loops that race.)
 
 use super::{Derived, Kernel, Program, Races, Relation};
 use crate::format::LevelMap;
@@ -24,27 +24,27 @@ use tamis_ir::ir::Unit;
 /// How the loops around an assignment make tiles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tiles {
-    /// The loop whose iterations have a tile each, by its number.
+    /// The number of the loop that runs one tile in each iteration.
     pub at: usize,
-    /// The loops over tiles, whose iterations in this order come in the order of positions.
+    /// The loops over tiles; their iterations, in this order, follow the order of positions.
     pub tiles: Vec<IndexVar>,
-    /// The loops beside these, which the element tells.
+    /// The other loops, whose variables follow from the element.
     pub beside: Vec<IndexVar>,
 }
 
-/// Why loops that race make no tiles.
+/// Why racing loops make no tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoTiles {
-    /// They do not race, or threads that add to one element do.
+    /// No loop races, or the schedule does not ask for temporaries.
     Unasked,
-    /// They are not over positions of a whole operand.
+    /// The loops are not over positions of a whole operand.
     Positions,
-    /// Tiles are not one behind the other.
+    /// The loops do not visit tiles in order of positions.
     Order,
-    /// Positions do not come row by row.
+    /// Positions are not ordered by rows of the result.
     Rows,
-    /// There is a loop over the result's coordinates among or inside of those over positions, or one over
-    /// anything else around.
+    /// There is a loop over the result's coordinates among or inside of the loops over positions, or another loop
+    /// around these.
     Beside,
 }
 
@@ -100,7 +100,7 @@ pub fn tiles(
     }
 }
 
-/// Tiles of which each adds to the only element: any loops that do not visit an iteration again.
+/// Tiles that all add to the only element: any loops that visit each iteration once.
 fn of_one_element(
     program: &Program,
     kernel: &Kernel,
@@ -124,13 +124,12 @@ fn of_one_element(
     }
 }
 
-/// Whether iterations are counted from 0, whatever the loops around.
+/// Whether iterations are counted from 0, whatever the surrounding loops.
 fn is_plain(derived: &Derived, var: IndexVar) -> bool {
     !matches!(derived.map(var), Some(LevelMap::Diff { .. } | LevelMap::Slot(_)))
 }
 
-/// Whether a loop, the last of these, races to elements, and does not combine what its threads have
-/// for one.
+/// Whether the last of these loops races on elements, unless threads of a block combine their values of one element.
 fn is_raced(program: &Program, kernel: &Kernel, lhs: &Access, loops: &[IndexVar]) -> bool {
     let derived = &program.derived;
     let Some((&var, outer)) = loops.split_last() else { return false };
@@ -145,7 +144,7 @@ fn asks(kernel: &Kernel, var: IndexVar) -> bool {
     matches!(races, Some((_, Races::Temporary | Races::ParallelReduction)))
 }
 
-/// The loops that a position variable was split into, from the slowest to the fastest.
+/// The loops into which a position variable was split, from the slowest to the fastest.
 fn leaves(program: &Program, var: IndexVar, loops: &[IndexVar]) -> Vec<IndexVar> {
     let derived = &program.derived;
     if loops.contains(&var) {
@@ -156,7 +155,7 @@ fn leaves(program: &Program, var: IndexVar, loops: &[IndexVar]) -> Vec<IndexVar>
             Relation::Part { of, place, .. } if *of == var => {
                 return [leaves(program, other, loops), leaves(program, *place, loops)].concat();
             }
-            // A variable may have other names in loops beside these, as those that fill a workspace.
+            // A variable may have another name in other loops, such as those that fill a workspace.
             Relation::Same { of, .. } if *of == var => match leaves(program, other, loops) {
                 found if found.is_empty() => {}
                 found => return found,

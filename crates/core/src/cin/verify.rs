@@ -1,4 +1,4 @@
-//! What holds of every program in concrete index notation, after legalisation and after each schedule.
+//! The invariants of programs in concrete index notation, after legalisation and after each schedule.
 //!
 //! 1. Names: every use of a tensor has an index variable per mode.
 //! 2. Loops: a variable has at most one loop around each statement.
@@ -33,8 +33,7 @@ pub fn verify(program: &Program) -> Result<(), String> {
     Ok(())
 }
 
-/// In builds with debug assertions, panics if a program that `stage` made breaks a rule: a mistake of that
-/// stage.
+/// In builds with debug assertions, panics if a program breaks a rule: a mistake of `stage`, which made it.
 pub fn assert_valid(program: &Program, stage: &str) {
     if cfg!(debug_assertions)
         && let Err(why) = verify(program)

@@ -1,4 +1,4 @@
-//! A whole program as text: declarations, and kernels with all that steers lowering.
+//! A whole program as text: declarations, and kernels with everything that affects lowering.
 //!
 //! ```text
 //! width i32
@@ -12,11 +12,10 @@
 //!   forall(i, where(y(i) = s, forall(j, s += A(i,j) * x(j))))
 //! ```
 //!
-//! [`print()`] writes it and [`parse()`] reads it back to the same program: ids are numbered in the order of
-//! the declarations. A name that stands for several things, or is a word of the text, is
-//! followed by a dot and its number. In values,
-//! `@i` is the value of an index variable and operands of infix operators that are operators themselves stand
-//! in parentheses. [`print::program`](super::print::program) is the short form for people.
+//! [`print()`] writes it and [`parse()`] reads it back to the same program: ids are numbered in the order of the
+//! declarations. An ambiguous name, or one that is a word of the text, is followed by a dot and its number. In values,
+//! `@i` is the value of an index variable; parentheses surround an operand of an infix operator if it is an infix
+//! operator itself. [`print::program`](super::print::program) is the short form for people.
 
 mod parse;
 mod print;

@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<Program, Diagnostic> {
         tensors: BTreeMap::new(),
     };
     let lines = lines(text);
-    // Variables stand for others, and for levels of tensors, that may be declared behind them.
+    // Derivations may refer to variables and tensors that are declared later.
     for mut line in lines.iter().map(|part| Reader::new(text, part.clone())) {
         parser.names(&mut line)?;
     }
@@ -59,7 +59,7 @@ fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// What was read so far.
+/// The program read so far.
 pub(crate) struct CinParser {
     pub(super) program: Program,
     pub(super) vars: BTreeMap<String, IndexVar>,
@@ -67,7 +67,7 @@ pub(crate) struct CinParser {
 }
 
 impl CinParser {
-    /// What reads statements of a program that is known.
+    /// A parser for statements of an existing program.
     pub(crate) fn of(program: &Program) -> CinParser {
         let names = super::Printer::new(program);
         let vars = names.vars.enumerate().map(|(var, name)| (name.clone(), var)).collect();
@@ -123,7 +123,7 @@ impl CinParser {
         line.finish()
     }
 
-    /// The kernel that lines behind its first one belong to.
+    /// The kernel that the current line belongs to.
     fn last(&mut self, line: &Reader<'_>) -> Result<&mut Kernel, Diagnostic> {
         self.program
             .kernels
@@ -148,7 +148,7 @@ impl CinParser {
         Ok(Operator { name, arity, body: self.expr(line)?, properties })
     }
 
-    /// What a variable stands for.
+    /// The derivation of a variable.
     fn derived(&mut self, line: &mut Reader<'_>) -> Result<(), Diagnostic> {
         let var = self.var(line)?;
         if line.eat("=") {

@@ -31,7 +31,7 @@ pub fn print(program: &Program) -> String {
     out
 }
 
-/// Words of the text and of plans, which stand for no tensor and no variable.
+/// Words of programs and plans, which no tensor or variable may have as its name.
 const WORDS: [&str; 36] = [
     "width",
     "strict",
@@ -71,7 +71,7 @@ const WORDS: [&str; 36] = [
     "in",
 ];
 
-/// Unique names: an ambiguous name, or a word of the text, gets its number behind a dot.
+/// Unique names: an ambiguous name, or a word of the text, is followed by a dot and its number.
 fn distinct<'n, I: Id>(names: impl Iterator<Item = &'n str>) -> IdVec<I, String> {
     let names: Vec<&str> = names.collect();
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
@@ -83,7 +83,7 @@ fn distinct<'n, I: Id>(names: impl Iterator<Item = &'n str>) -> IdVec<I, String>
     names.iter().enumerate().map(name).collect()
 }
 
-/// The names under which things are printed.
+/// The printed names of tensors, variables and operators.
 pub(crate) struct Printer<'p> {
     pub(super) program: &'p Program,
     pub(crate) vars: IdVec<IndexVar, String>,

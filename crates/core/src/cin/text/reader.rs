@@ -1,9 +1,9 @@
-//! A text read word by word, with the location of what is wrong.
+//! A reader of text word by word, with locations for errors.
 
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
-/// Where reading is in a text.
+/// The current position in a text.
 pub(crate) struct Reader<'t> {
     text: &'t str,
     at: usize,
@@ -16,18 +16,18 @@ impl<'t> Reader<'t> {
         Reader { text, at: part.start, end: part.end }
     }
 
-    /// What is left.
+    /// The rest of the text.
     pub(crate) fn rest(&self) -> &'t str {
         &self.text[self.at..self.end]
     }
 
-    /// A refusal of what stands here.
+    /// An error at the current position.
     pub(crate) fn refuse(&self, message: &str) -> Diagnostic {
         let length = self.rest().chars().next().map_or(0, char::len_utf8);
         Diagnostic::new(Code::Syntax, message.to_owned()).at(self.text, self.at..self.at + length)
     }
 
-    /// Takes a sign or a word if it stands here, and the blanks behind it.
+    /// Takes a sign or a word if it comes next, and the blanks behind it.
     pub(crate) fn eat(&mut self, what: &str) -> bool {
         let Some(after) = self.rest().strip_prefix(what) else { return false };
         let splits_word = what.ends_with(continues) && after.starts_with(continues);
@@ -38,7 +38,7 @@ impl<'t> Reader<'t> {
         !splits_word
     }
 
-    /// Takes what has to stand here.
+    /// Takes a sign or a word that has to come next.
     pub(crate) fn expect(&mut self, what: &str) -> Result<(), Diagnostic> {
         match self.eat(what) {
             true => Ok(()),
@@ -75,13 +75,13 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// The name that stands here, which is not taken.
+    /// The next name, without taking it.
     pub(crate) fn peek(&self) -> &'t str {
         let rest = self.rest();
         &rest[..rest.find(|c| !continues(c)).unwrap_or(rest.len())]
     }
 
-    /// The text up to a separator, which is taken as well.
+    /// The text up to a separator, taking both.
     pub(crate) fn until(&mut self, separator: &str) -> Result<&'t str, Diagnostic> {
         let rest = self.rest();
         let length =
@@ -91,7 +91,7 @@ impl<'t> Reader<'t> {
         Ok(&rest[..length])
     }
 
-    /// Refuses what is left.
+    /// An error if anything is left.
     pub(crate) fn finish(&self) -> Result<(), Diagnostic> {
         match self.rest().is_empty() {
             true => Ok(()),
@@ -112,7 +112,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Whether a name may go on with this character.
+/// Whether a character continues a name.
 fn continues(c: char) -> bool {
     c == '_' || c == '.' || c.is_alphanumeric()
 }

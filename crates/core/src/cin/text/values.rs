@@ -59,7 +59,7 @@ impl CinParser {
         Ok(Stmt::Assign { lhs, op, rhs: self.expr(line)? })
     }
 
-    /// A reduction by one of its names.
+    /// A reduction operator, by one of its names.
     fn reduction(
         &mut self,
         line: &mut Reader<'_>,
@@ -133,7 +133,7 @@ impl CinParser {
     /// A value: an operand, or two with an infix operator between them.
     pub(super) fn expr(&mut self, line: &mut Reader<'_>) -> Result<Expr, Diagnostic> {
         let left = self.operand(line)?;
-        // Longer signs before their beginnings.
+        // Longer operators before their prefixes.
         let mut infix: Vec<BinaryOp> =
             BinaryOp::ALL.into_iter().filter(|op| is_infix(*op)).collect();
         infix.sort_by_key(|op| std::cmp::Reverse(op.name().len()));
