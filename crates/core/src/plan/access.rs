@@ -6,8 +6,8 @@
 //! | with other operands    | merged          | merged by segments  | reordered                    |
 //! | after its coordinate   | located or searched | copied          | located, or copied           |
 //!
-//! An operand decides alone if nothing is to be done without it, or the same once for all coordinates that it lacks; the
-//! others are then located.
+//! An operand decides alone if no work is left without it, or the same work once for all coordinates that it lacks;
+//! the other operands are then located.
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, WalkOrder};
@@ -27,8 +27,9 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// Whether the value is an element of a tensor for each element of the result, so that copying that one
-    /// into another order first does the work twice. One that is repeated along a mode of the result has fewer.
+    /// Whether the value is an element of a tensor for each element of the result: copying that tensor into another
+    /// order first would double the work. A tensor that is repeated along a mode of the result has fewer elements than
+    /// the result.
     pub(crate) fn is_copy(&self) -> bool {
         let all = |a: &Access| self.vars.iter().all(|v| a.indices.contains(v));
         matches!(&self.value, Expr::Access(a) if all(a))
@@ -38,7 +39,7 @@ impl Task {
 /// How an operand is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AccessMethod {
-    /// As its levels come, or by arithmetic.
+    /// By walking its levels in their order, or by locating.
     Direct,
     /// By searches, since the loops meet its levels in another order.
     Searched,
@@ -46,26 +47,26 @@ pub(crate) enum AccessMethod {
     Copied,
 }
 
-/// A program whose operands are read.
+/// Answers how operands of a program can be read.
 #[derive(Clone, Copy)]
 pub(crate) struct AccessMethods<'p> {
     pub(crate) program: &'p Program,
 }
 
 impl AccessMethods<'_> {
-    /// How an operand can be read; of several that can only be walked alone, the first is walked.
+    /// How an operand can be read; of several operands that must be walked alone, the first is walked.
     pub(crate) fn of(self, access: &Access, loops: &[IndexVar], task: &Task) -> AccessMethod {
         let before = task.value.accesses().into_iter().take_while(|a| *a != access);
         let mut alone = before.filter(|a| self.is_alone(a));
         self.after(access, loops, task, alone.next().is_some())
     }
 
-    /// How an operand that can only be walked alone can be read where all others like it are copied.
+    /// How an operand that must be walked alone can be read if all other such operands are copied.
     pub(crate) fn of_one(self, access: &Access, loops: &[IndexVar], task: &Task) -> AccessMethod {
         self.after(access, loops, task, false)
     }
 
-    /// How an operand can be read, perhaps after another one that can only be walked alone.
+    /// How an operand can be read, given whether an earlier operand must be walked alone.
     fn after(
         self,
         access: &Access,
@@ -92,14 +93,14 @@ impl AccessMethods<'_> {
         if copied { AccessMethod::Copied } else { way }
     }
 
-    /// Whether loops come to the elements of an operand, as far as these follow from them.
+    /// Whether the loops can descend all levels of an operand whose coordinates follow from them.
     pub(crate) fn is_reached(self, access: &Access, loops: &[IndexVar]) -> bool {
         let is_plain = self.program.storage(access.tensor).format.is_plain();
         is_plain && !self.passes_over(access) || self.down(access, loops).is_some()
     }
 
-    /// Whether loops over the levels of a pattern, which decides what is visited, come to its
-    /// entries, each once, with these operands beside it.
+    /// Whether loops over the levels of a pattern, whose entries alone are visited, reach each entry once, with these
+    /// other operands in the loops.
     pub(crate) fn finds_entries(
         self,
         pattern: &Access,
@@ -120,7 +121,7 @@ impl AccessMethods<'_> {
         reached && !format.has_duplicates() && others.iter().all(found)
     }
 
-    /// Operands that any loops may read: against the order of their levels they are searched.
+    /// Plain operands can be read in any loops: they are searched where loops are against the order of their levels.
     fn of_plain(self, access: &Access, loops: &[IndexVar]) -> AccessMethod {
         let mut latest = 0;
         let against = self.program.levels(access).into_iter().any(|(level, var)| {
@@ -132,7 +133,7 @@ impl AccessMethods<'_> {
         if against { AccessMethod::Searched } else { AccessMethod::Direct }
     }
 
-    /// How loops come down the levels of an operand; `None` if they cannot.
+    /// How loops descend the levels of an operand; `None` if they cannot.
     fn down(self, access: &Access, loops: &[IndexVar]) -> Option<AccessMethod> {
         let mut reached = 0;
         let mut way = AccessMethod::Direct;
@@ -156,15 +157,14 @@ impl AccessMethods<'_> {
         (!inner).then_some(way)
     }
 
-    /// Whether an operand can only be walked by itself.
+    /// Whether an operand must be walked alone: no other operand may be walked in the same loop.
     pub(crate) fn is_alone(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
         let alone = format.is_revisiting() || walks_padding(format) || self.passes_over(access);
         !self.is_located(access) && alone
     }
 
-    /// Whether walking the levels of an operand comes to coordinates that its slices do not name,
-    /// or in another order.
+    /// Whether a walk over the levels of an operand reaches coordinates outside of its slices, or in another order.
     fn passes_over(self, access: &Access) -> bool {
         let levels = self.program.storage(access.tensor).format.levels();
         (0..levels.len()).any(|k| {
@@ -173,20 +173,19 @@ impl AccessMethods<'_> {
         })
     }
 
-    /// Whether entries of the same coordinate of an operand come apart, and have to be added up by
-    /// the result.
+    /// Whether an operand has duplicates that a walk does not visit together, so that the result has to sum them.
     pub(crate) fn adds_entries(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
         format.has_duplicates() && format.is_revisiting()
     }
 
-    /// Whether every level of an operand finds coordinates by arithmetic or hashing.
+    /// Whether every level of an operand locates coordinates.
     fn is_located(self, access: &Access) -> bool {
         let levels = self.program.storage(access.tensor).format.levels();
         levels.iter().all(|l| l.kind.locates() && !matches!(l.map, LevelMap::Slot(_)))
     }
 
-    /// Whether nothing is to be done where an operand has no entry.
+    /// Whether there is no work where an operand has no entry.
     pub(crate) fn decides(self, access: &Access, task: &Task) -> bool {
         let body = match &task.value {
             Expr::Reduce { body, .. } => body,
@@ -198,19 +197,19 @@ impl AccessMethods<'_> {
         self.nothing(task).is_some_and(|n| n.same_value(c))
     }
 
-    /// Whether, in each loop over a level of an operand, one iteration does what all those without an entry do: the
-    /// maximum of a row takes their 0 once.
+    /// Whether one iteration can stand for all iterations where an operand has no entry, in each loop over a level of
+    /// it: the maximum of a row takes their 0 once.
     fn leaves_once(self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
         let Expr::Reduce { op, body, .. } = &task.value else { return false };
         let revisits = self.program.storage(access.tensor).format.is_revisiting();
-        // Sums would count the coordinates without an entry.
+        // A sum would count each coordinate without an entry.
         if revisits || *op == ReduceOp::Add {
             return false;
         }
         let facts = Facts { program: self.program, compute: task.compute };
         let rest = facts.expr_without(body, &|a| a == access);
         self.program.levels(access).into_iter().all(|(level, var)| {
-            // The parts of an outermost loop over positions do not know whether all coordinates have entries.
+            // A part of an outermost loop over positions does not know whether all coordinates have entries.
             let outer = loops.iter().position(|v| *v == var).filter(|at| *at > 0);
             level.kind.properties().full
                 || outer.is_some_and(|at| {
@@ -220,7 +219,8 @@ impl AccessMethods<'_> {
         })
     }
 
-    /// The value without effect: that of unwritten elements of the result, if an empty sum has the same.
+    /// The value that need not be written: the fill value of the result, if it is also the value of an empty
+    /// reduction.
     pub(crate) fn nothing(self, task: &Task) -> Option<Scalar> {
         let fill = Facts { program: self.program, compute: task.compute }.fill(task.result);
         match &task.value {
@@ -231,25 +231,25 @@ impl AccessMethods<'_> {
         }
     }
 
-    /// Whether a sum over the entries of an operand is what the task wants of it, so that entries
-    /// of the same coordinate may be added one by one; booleans are true if one of them is.
+    /// Whether the task is linear in an operand, so that the values of duplicates may be added one by one; a boolean
+    /// is true if one of them is.
     fn is_linear(self, access: &Access, task: &Task) -> bool {
         let result = self.program.storage(task.result);
         let is_bool = self.program.storage(access.tensor).datatype == DataType::Bool;
-        // Where sums are numbers, they would count them.
+        // Where booleans are summed as numbers, duplicates would be counted.
         if is_bool && !(task.compute == DataType::Bool && result.datatype == DataType::Bool) {
             return false;
         }
         match &task.value {
             Expr::Reduce { op: ReduceOp::Add, body, .. } => linear(body, access),
-            // The list that such a result is written from adds them up.
+            // The coordinate buffer from which such a result is written adds duplicates.
             Expr::Access(a) if a == access => !result.format.is_placed(),
             _ => false,
         }
     }
 
     /// Whether the loops may reach a coordinate of a result over these variables several times because of how an
-    /// operand is stored. A duplicate coordinate of a variable that is summed is one more term.
+    /// operand is stored. A duplicate coordinate of a reduced variable is only one more term.
     pub(crate) fn is_revisited<'a>(
         self,
         mut operands: impl Iterator<Item = &'a Access>,
@@ -265,7 +265,7 @@ impl AccessMethods<'_> {
         })
     }
 
-    /// Whether the loops over an operand may reach a coordinate several times, or it has duplicates.
+    /// Whether any operand of a value may have duplicates, or reach a coordinate several times.
     pub(crate) fn is_revisited_by(self, value: &Expr) -> bool {
         value.accesses().iter().any(|a| {
             let format = &self.program.storage(a.tensor).format;
@@ -273,8 +273,8 @@ impl AccessMethods<'_> {
         })
     }
 
-    /// Whether an operand is a list of coordinates in order that alone decides what is visited,
-    /// and the result can add up what comes: then one loop over the list is best.
+    /// Whether the only sparse operand is an ordered chain of levels outside of which there is no work, and the result
+    /// holds sums: then one loop over the chain is best.
     pub(crate) fn is_list_driven(self, task: &Task) -> bool {
         // An operand may be read twice, as in A(i,j) * A(i,j).
         let mut sparse = distinct(&task.value);
@@ -289,12 +289,12 @@ impl AccessMethods<'_> {
     }
 }
 
-/// Whether a format repeats coordinates.
+/// Whether a level of a format may have duplicates.
 fn repeats(format: &Format) -> bool {
     format.levels().iter().any(|l| !l.kind.properties().unique)
 }
 
-/// Whether walking a format's levels reaches positions without a coordinate, or unordered ones.
+/// Whether a walk over the levels of a format may reach padding, or unordered positions.
 fn walks_padding(format: &Format) -> bool {
     format.levels().iter().any(|l| {
         let p = l.kind.properties();
@@ -302,7 +302,7 @@ fn walks_padding(format: &Format) -> bool {
     })
 }
 
-/// Whether a value is a sum of products with an access, one in each.
+/// Whether a value is linear in an access: a sum of products, each with the access as one factor.
 pub(crate) fn linear(e: &Expr, access: &Access) -> bool {
     let has = |e: &Expr| e.accesses().contains(&access);
     match e {

@@ -1,4 +1,4 @@
-//! What is done once for all coordinates of a loop that no driver has.
+//! The step that runs once for all coordinates of a loop that no driver has.
 //!
 //! ```text
 //! R(i) = max(j, A(i,j))        for j: walk A(i,j) level 2
@@ -18,8 +18,8 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::ids::IndexVar;
 
 impl ReadPlanner<'_> {
-    /// Removes the point without drivers from a lattice if one iteration can stand for all coordinates that no
-    /// driver has; its statement, and how often it counts.
+    /// Removes the point without drivers from a lattice if one iteration can stand for all coordinates that no driver
+    /// has; returns its statement, and how often that iteration counts.
     pub(super) fn background(
         self,
         (own, known): (IndexVar, &Known),
@@ -35,13 +35,13 @@ impl ReadPlanner<'_> {
         Some((rest, times))
     }
 
-    /// Whether a statement does for one coordinate of a loop what it does for all of them.
+    /// Whether one iteration of a statement in a loop can stand for all of them.
     pub(super) fn is_once(self, own: IndexVar, known: &Known, s: &Stmt) -> bool {
         is_once(self.planner, own, &known.bound, s)
     }
 }
 
-/// Whether a statement does for one coordinate of a loop what it does for all of them, where some variables have values
+/// Whether one iteration of a statement in a loop can stand for all of them, where variables in `known` have values
 /// outside of the loop.
 pub(super) fn is_once(
     planner: Planner<'_>,

@@ -1,13 +1,13 @@
-//! Whether the producer of a temporary adds to it at all, for sure.
+//! Whether the producer of a temporary certainly adds a term to it.
 //!
 //! ```text
 //! y(i) = A(i,j) * sum(k, sqrt(m(j) * D(j,k)))      m: sparse, D: dense
 //!
-//! t += sqrt(m(j) * D(j,k))     for each k, split or not: t is used
-//!                              k at entries of m only: t is used if there was one
+//! t += sqrt(m(j) * D(j,k))     loop over all k, split or not: t is used
+//!                              loop over the k at entries of m only: t is used if there was such a k
 //! ```
 //!
-//! A dimension of size 0 gives zeros to multiply with, as in products of matrices.
+//! A sum over a dimension of size 0 counts as 0, as in matrix products, not as an empty reduction.
 
 use super::{Absent, Body, Merge, Node, Planner};
 use crate::cin::Relation;
@@ -15,7 +15,8 @@ use crate::format::LevelMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 impl Planner<'_> {
-    /// Whether what reads a temporary is left out if nothing was added to the temporary. Entries tell where it lists any.
+    /// Whether the reader of a temporary has to be skipped if nothing was added; a temporary that is not full tells by
+    /// its entries.
     pub(super) fn asks(self, tensor: TensorId, producer: &Node) -> bool {
         let mut loops = vec![];
         let visits_all =
@@ -24,7 +25,7 @@ impl Planner<'_> {
         is_full && self.kernel.partial.contains(&tensor) && !visits_all
     }
 
-    /// Whether these loops reach every coordinate of what a variable was made of.
+    /// Whether these loops reach every coordinate of the variables that a variable was derived from.
     fn is_whole(self, var: IndexVar, loops: &[IndexVar]) -> bool {
         let derived = &self.program.derived;
         let counts_entries = derived.map(var).is_some_and(LevelMap::spreads)
@@ -34,7 +35,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether all loops visit every coordinate and nothing depends on entries; their variables.
+/// Whether all loops visit every coordinate and nothing depends on entries; collects their variables.
 fn every_loop(node: &Node, loops: &mut Vec<IndexVar>) -> bool {
     match node {
         Node::Loop(nest) => {

@@ -1,12 +1,12 @@
-//! How the results of parts become one.
+//! How the results of parts are joined.
 //!
 //! ```text
 //! C(i,j) csr, parts of i        rows behind each other
-//! C(i,j) ell, parts of i        entries listed and packed
-//! y(j) dense, parts of i        arrays added up
+//! C(i,j) ell, parts of i        entries in a coordinate buffer, then packed
+//! y(j) dense, parts of i        arrays combined element by element
 //! ```
 //!
-//! Joins are in order of the parts, whoever runs them.
+//! The order of joins is that of the parts, whichever thread runs them.
 
 use super::partition::Partitioner;
 use super::{Assembler, Assembly, CutBy, Output};
@@ -18,38 +18,37 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::IndexVar;
 
-/// How the results of parts become one.
+/// How the results of parts are joined.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Join {
-    /// They write elements of their own of one array, which has this value everywhere before.
+    /// Parts write disjoint elements of one array, initialised with this value.
     Shared {
-        /// The value; `None` if every part gives all its elements one.
+        /// The value; `None` if the parts write all of their elements.
         initial: Option<Scalar>,
     },
-    /// The levels of one follow those of the one before.
+    /// The levels of each part follow those of the previous part.
     Concatenate,
-    /// They are arrays, and their elements are combined, in order of the parts.
+    /// Each part has an array of its own; elements are combined in order of the parts.
     Combine(ReduceOp),
-    /// They are rows of an array that follow each other, of which the first may be the last of
-    /// the part before: then their elements are combined.
+    /// Each part has a range of rows of an array. Its first row may be the last row of the previous part: then their
+    /// elements are combined.
     Overlap {
         /// How elements are combined.
         op: ReduceOp,
-        /// What every element is before.
+        /// The initial value of each element.
         initial: Scalar,
     },
-    /// Their entries are listed in order of the parts, and packed.
+    /// Entries of all parts go into a coordinate buffer, in order of the parts, which is packed.
     Pack {
-        /// How entries of the same coordinate are combined; `None` if only one part gives an
-        /// element a value.
+        /// How entries of the same coordinate are combined; `None` if each element gets its value from one part.
         op: Option<ReduceOp>,
-        /// The padding value of elements that an entry stores for others; `None` if it brings none.
+        /// The padding value where an entry also stores elements of other coordinates; `None` where none does.
         around: Option<Scalar>,
     },
 }
 
 impl Partitioner<'_> {
-    /// How results of parts become one; `None` if they cannot.
+    /// How the results of parts are joined; `None` if they cannot be.
     pub(super) fn join(
         self,
         var: IndexVar,
@@ -85,8 +84,7 @@ impl Partitioner<'_> {
         }
     }
 
-    /// Whether no element of the result gets a value twice, in whatever order its entries come: the
-    /// loops visit it once.
+    /// Whether each element of the result gets at most one value, in any order: the loops visit it once.
     fn writes_once(self, body: &Stmt) -> bool {
         match body {
             Stmt::Forall { var, body } => {
@@ -97,7 +95,7 @@ impl Partitioner<'_> {
         }
     }
 
-    /// Packing: several parts may store padding where another has an entry, in blocks and in spans.
+    /// Joins by packing. In blocks and in levels with spans, a part may store padding where another part has an entry.
     fn packing(self, op: Option<ReduceOp>) -> Join {
         let format = &self.planner.program.storage(self.planner.kernel.result).format;
         let full = |k: usize| format.levels()[k].kind.properties().full;
@@ -110,13 +108,12 @@ impl Partitioner<'_> {
         Join::Pack { op, around: blocks.then(|| self.planner.initial()) }
     }
 
-    /// Whether a loop visits positions in an order in which the first coordinates of the result
-    /// ascend.
+    /// Whether the first coordinates of the result ascend in the order in which a loop visits positions.
     fn begins_in_order(self, var: IndexVar) -> bool {
         let derived = &self.planner.program.derived;
         let position = derived.position(var).and_then(|p| derived.relation(p));
         let ordered = Scale::of(derived, var).is_some_and(|scale| scale.is_ordered());
-        // Rows of a slice have other numbers than those of the tensor.
+        // Rows of a slice are numbered differently from rows of the tensor.
         let first = match position {
             Some(Relation::Position { of, access, .. }) => {
                 of.first().filter(|_| self.planner.program.slicing(access, 0).is_none())
@@ -129,9 +126,8 @@ impl Partitioner<'_> {
             && self.planner.result_vars().first() == first
     }
 
-    /// The operator that makes one value of those that parts have for the same element, where
-    /// that gives what one loop gives: parts start from its identity, and nothing is lost when
-    /// they are stored.
+    /// The operator that combines the values that several parts have for one element, if that gives the value of a
+    /// single loop: parts start from its identity, and storing their values loses nothing.
     fn combining_parts(self, body: &Stmt) -> Option<ReduceOp> {
         let mut ops = vec![];
         body.for_each_assign(&mut |lhs, op, rhs| {
@@ -141,14 +137,14 @@ impl Partitioner<'_> {
             }
         });
         let op = match (body, &ops[..]) {
-            // What is written once is what was combined before, also of entries that come one by one.
+            // The result is written once, with a value that a register accumulated, also entry by entry.
             (Stmt::Where { producer, consumer }, _) => self.reduction(producer, consumer)?,
             (_, [first, rest @ ..]) if rest.iter().all(|op| op == first) => (*first)?,
             _ => return None,
         };
         let storage = self.planner.program.storage(self.planner.kernel.result);
         let is_logical = matches!(op, ReduceOp::Or | ReduceOp::And);
-        // What is listed starts from its own first value, and packing sums floats in 64 bits.
+        // In a coordinate buffer an element starts from its first value, and packing sums floats in 64 bits.
         let listed = matches!(
             (self.output, self.packing(None)),
             (Output::Assemble(_), Join::Pack { around: None, .. })
@@ -169,8 +165,8 @@ impl Partitioner<'_> {
         (whole && kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
     }
 
-    /// Whether a sum of such values is stored as a truth value that is true if one of them is: they are truth
-    /// values themselves, so none is negative.
+    /// Whether a sum of these values is stored as a truth value that is true if one of them is: they are truth values,
+    /// so none is negative.
     fn is_any(self, value: &Expr) -> bool {
         let is_bool = |tensor| self.planner.program.storage(tensor).datatype == DataType::Bool;
         let Expr::Access(access) = value else { return false };
@@ -179,7 +175,7 @@ impl Partitioner<'_> {
             && is_bool(access.tensor)
     }
 
-    /// The operator of a loop that sums up a register, for the result that it is written to.
+    /// The operator of the loop that accumulates a register, if the result is that register.
     fn reduction(self, producer: &Stmt, consumer: &Stmt) -> Option<ReduceOp> {
         let register = written(producer);
         let mut ops = vec![];
@@ -199,12 +195,12 @@ impl Partitioner<'_> {
         }
     }
 
-    /// What the caller has to give every element beforehand, where parts do not do it themselves.
+    /// The value with which the caller has to initialise every element, where parts do not initialise theirs.
     fn initial_elsewhere(self, var: IndexVar, cut: CutBy) -> Option<Scalar> {
         (!self.planner.fills_own_part(self.output, var, cut)).then(|| self.planner.initial())
     }
 
-    /// Whether the arrays of the result's levels can be put one behind the other.
+    /// Whether the arrays of the result's levels can be concatenated.
     fn follows(self) -> bool {
         let levels = self.planner.program.storage(self.planner.kernel.result).format.levels();
         let placed = |k: usize| {
@@ -215,7 +211,7 @@ impl Partitioner<'_> {
     }
 }
 
-/// Whether nothing is lost when a value is stored.
+/// Whether storing a value loses nothing.
 fn is_register(datatype: DataType) -> bool {
     datatype.register().datatype() == datatype
 }

@@ -1,8 +1,7 @@
-//! Loops over coordinates at which no operand has an entry, where something is done only if a reduction is over no
-//! coordinates at all.
+//! Loops over coordinates at which no operand has an entry, with work only if a reduction is empty.
 //!
 //! ```text
-//! R(i,j) = max(k, A(i,j,k))       R's fill value is 0, and a maximum of nothing is -inf
+//! R(i,j) = max(k, A(i,j,k))       R's fill value is 0, and an empty maximum is -inf
 //!
 //! for j: walk A(i,j,k) level 2
 //! for j if there is no k: every coordinate
@@ -16,14 +15,14 @@ use crate::iteration::lattice::Lattice;
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
-/// What is done at every coordinate if one of these variables has none.
+/// The work at every coordinate if one of these variables has no coordinates.
 pub(super) struct IfEmpty {
     pub(super) body: Stmt,
     vars: Vec<IndexVar>,
 }
 
 impl IfEmpty {
-    /// The loop after another one over the same coordinates.
+    /// The loop, which runs after another one over the same coordinates.
     pub(super) fn around(self, node: Node, nest: &Loop) -> Loop {
         Loop {
             window: Window::IfEmpty(self.vars),
@@ -36,7 +35,7 @@ impl IfEmpty {
 }
 
 impl ReadPlanner<'_> {
-    /// The loop of a `forall`, and after it one for what is done only if a reduction has no coordinates.
+    /// The loop of a `forall`, and behind it a loop with the work for empty reductions, if there is some.
     pub(super) fn forall(self, own: IndexVar, body: &Stmt, known: &Known) -> Node {
         let (nest, if_empty) = self.nest(own, body, known);
         let node = |nest| Node::Loop(Box::new(nest));
@@ -47,7 +46,8 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// Removes the point without drivers from a lattice if that is done only if a reduction has no coordinates.
+    /// Removes the point without drivers from a lattice if its statement has an effect only where a reduction is
+    /// empty.
     pub(super) fn if_empty(
         self,
         (own, var): (IndexVar, IndexVar),
@@ -61,7 +61,7 @@ impl ReadPlanner<'_> {
         Some(IfEmpty { body, vars })
     }
 
-    /// Whether a statement in a loop does something only then.
+    /// Whether a statement in a loop has an effect only where a reduction is empty.
     pub(super) fn is_if_empty(
         self,
         loop_vars: (IndexVar, IndexVar),
@@ -72,8 +72,8 @@ impl ReadPlanner<'_> {
         self.reduced_over(loop_vars, known, s, drivers).is_some()
     }
 
-    /// The variables of which one has to be without coordinates for that: the drivers then have no entries either.
-    /// Parts of the outermost loop are of all its coordinates.
+    /// The variables of which one has to have no coordinates for an effect: the drivers then have no entries either.
+    /// Excludes the outermost loop, whose parts would each visit all coordinates.
     fn reduced_over(
         self,
         (own, var): (IndexVar, IndexVar),

@@ -1,5 +1,5 @@
-//! What is known at a point of the loop nest: which index variables have a value, and how far each operand
-//! has been descended.
+//! The state at a point of the loop nest: which index variables have a value, and how far each operand has descended
+//! its levels.
 //!
 //! ```text
 //! i0, i1 of bcsr(4,4)      i = i0 * 4 + i1
@@ -8,7 +8,7 @@
 //! f of fuse(i, j, f)       i = f / size of j,  j = f mod size of j
 //! ```
 //!
-//! The rules are here once: the plan asks which variable follows, lowering writes the code of the rule
+//! Planning and lowering share these rules: the plan asks which variable follows, lowering writes the code of the rule
 //! (sparse iteration space transformations, section 6.2).
 
 use crate::cin::{Derived, Program, Relation};
@@ -17,36 +17,36 @@ use crate::notation::Access;
 use std::collections::BTreeSet;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// What is known at a point of the loop nest.
+/// The state at a point of the loop nest.
 #[derive(Clone, Default)]
 pub(super) struct Known {
     /// Index variables with a value.
     pub(super) bound: BTreeSet<IndexVar>,
-    /// How far each access has descended its levels.
+    /// How many levels each access has descended.
     pub(super) reached: Vec<(Access, Descent)>,
-    /// How many levels of the result the loops have descended that it stores in order.
+    /// The number of levels of the result, among those written in order, that the loops have descended.
     pub(super) result: usize,
-    /// Temporaries without which, if nothing was added to them, the result gets nothing.
+    /// Temporaries without which the result gets no term: if one is an empty reduction, the assignment is skipped.
     pub(super) asked: Vec<TensorId>,
 }
 
-/// How far an access has descended its levels.
+/// How many levels an access has descended.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Descent {
     pub(super) levels: usize,
-    /// Whether it is at several positions of the same coordinate.
+    /// Whether it is at a segment: several positions with the same coordinate.
     pub(super) is_segment: bool,
 }
 
-/// A variable that has a value by others that have one.
+/// A variable whose value follows from variables that have one.
 pub(crate) struct Follows {
     /// The variable.
     pub(crate) var: IndexVar,
-    /// Which function of which others it is.
+    /// The function that gives its value.
     pub(crate) rule: Rule,
 }
 
-/// How a variable follows from others.
+/// The function by which a variable follows from others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rule {
     /// `block * size + place`, in blocks that a format stores or a schedule made.
@@ -65,17 +65,17 @@ pub(crate) enum Rule {
     Same { as_var: IndexVar },
 }
 
-/// What of a variable that is cut into blocks another variable is.
+/// Which half of a tiled variable another variable is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tile {
-    /// Which block.
+    /// The number of the block.
     Block,
     /// The offset in the block.
     Place,
 }
 
-/// The first variable without a value that follows from those that have one; but for coordinates at positions,
-/// for which see [`next_position`].
+/// The first variable without a value that follows from those that have one. For coordinates at positions see
+/// [`next_position`].
 pub(crate) fn next_value(
     derived: &Derived,
     is_bound: &dyn Fn(IndexVar) -> bool,
@@ -102,7 +102,7 @@ pub(crate) fn next_value(
     stored.or_else(|| next_of_schedule(derived, is_bound))
 }
 
-/// The same by what a schedule made.
+/// As [`next_value`], among the variables that a schedule made.
 fn next_of_schedule(derived: &Derived, is_bound: &dyn Fn(IndexVar) -> bool) -> Option<Follows> {
     derived.relations().filter(|(own, _)| is_bound(*own)).find_map(|(own, relation)| {
         let (var, rule) = match *relation {
@@ -122,8 +122,8 @@ fn next_of_schedule(derived: &Derived, is_bound: &dyn Fn(IndexVar) -> bool) -> O
     })
 }
 
-/// A bound position variable whose operand has descended to just above the counted levels, and some of whose
-/// coordinates have no value yet.
+/// A bound position variable whose operand has descended to just above the levels of `of`, some of which have no
+/// coordinate yet.
 pub(crate) fn next_position(
     derived: &Derived,
     is_bound: &dyn Fn(IndexVar) -> bool,
@@ -137,7 +137,7 @@ pub(crate) fn next_position(
     })
 }
 
-/// What a variable is a block of, or an offset in a block of.
+/// The variable of which `var` is the block or the offset.
 pub(crate) fn tile_of(derived: &Derived, var: IndexVar) -> Option<(IndexVar, Tile)> {
     match (derived.relation(var), derived.map(var)) {
         (Some(&Relation::Part { of, .. }), _) => Some((of, Tile::Block)),
@@ -148,8 +148,8 @@ pub(crate) fn tile_of(derived: &Derived, var: IndexVar) -> Option<(IndexVar, Til
     }
 }
 
-/// The variable that has a value as soon as another one has: the one that it renames, or the one cut into tiles of
-/// which the other half is known.
+/// The variable that gets a value together with another: the one that the other renames, or the tiled one whose other
+/// half is known.
 pub(crate) fn settled(
     derived: &Derived,
     var: IndexVar,
@@ -175,8 +175,8 @@ impl Known {
         }
     }
 
-    /// Gives a variable a value, if it has one or is a function of those that have; the variables in
-    /// between have one as well then.
+    /// Gives a variable a value if it has one or is a function of those that do; variables in between then have values
+    /// as well.
     pub(super) fn evaluate(&mut self, program: &Program, var: IndexVar) -> bool {
         if self.bound.contains(&var) {
             return true;

@@ -13,7 +13,7 @@ use crate::notation::Access;
 use std::fmt::Write;
 use tamis_ir::ids::IndexVar;
 
-/// The lattice of each loop of each kernel, over the operands that drive the loop.
+/// The lattice of each loop of each kernel, over the loop's drivers.
 pub fn lattices(program: &Program) -> String {
     let mut out = String::new();
     for kernel in &program.kernels {
@@ -47,7 +47,7 @@ fn walk(facts: Facts<'_>, plan: &Plan, s: &Stmt, out: &mut String) {
     }
 }
 
-/// The operands in the body of a loop that drive it.
+/// The operands in the body of a loop that drive the loop.
 fn iterators(plan: &Plan, body: &Stmt, var: IndexVar) -> Vec<Access> {
     let loops = plan.root.as_ref().map(|root| root.loops_over(var)).unwrap_or_default();
     let drives = |access: &Access| {

@@ -1,12 +1,11 @@
-//! Whether the loops of a kernel can read its operands, after somebody rewrote them.
+//! Whether the loops of a kernel can read its operands, after commands rewrote the loops.
 //!
 //! ```text
-//! forall(j, forall(i, y(i) += A(i,j) * x(j)))        A: ell        its slots come before i and j
+//! forall(j, forall(i, y(i) += A(i,j) * x(j)))        A: ell        its slots are above i and j
 //! ```
 //!
-//! Operands whose levels are ordered, unique and without gaps can be read in any loops. Against the
-//! order of their levels they are searched, and what is to be done with an entry and without one is
-//! code of its own.
+//! Ordered and unique operands without padding can be read in any loops. They are searched where loops are against the
+//! order of their levels; the cases with an entry and without one then have code of their own.
 
 use super::access::{AccessMethod, AccessMethods, Task};
 use super::{Planner, background};
@@ -15,12 +14,12 @@ use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
 
-/// An operand that the loops of a kernel cannot read, with those around it.
+/// An operand that the loops of a kernel cannot read, and the loops around it.
 pub fn unreadable(program: &Program, kernel: &Kernel) -> Option<(Access, Vec<IndexVar>)> {
     within(program, kernel, &kernel.body, &mut vec![])
 }
 
-/// How many operands of a kernel are searched, with something left to do where they have no entry.
+/// The number of operands that a kernel searches, with work left where they have no entry.
 pub fn count_searched(program: &Program, kernel: &Kernel) -> usize {
     let facts = Facts { program, compute: kernel.compute };
     let mut found: Vec<&Access> = vec![];
@@ -36,7 +35,7 @@ pub fn count_searched(program: &Program, kernel: &Kernel) -> usize {
     found.len()
 }
 
-/// Whether some loops come to a level that lists coordinates when its coordinate is known already.
+/// Whether some loops reach a level of an operand, other than a full one, at a coordinate that is already known.
 fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
     let derived = &program.derived;
     let loops = kernel.body.loops();
@@ -56,8 +55,8 @@ fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
     })
 }
 
-/// An operand that a loop walks and that can only be walked alone, although the loop also has to visit
-/// coordinates that the operand lacks, for instance to read a temporary there.
+/// An operand that a loop walks and that must be walked alone, although the loop also has to visit coordinates that
+/// the operand lacks, for instance to read a temporary there.
 fn needed_elsewhere(
     program: &Program,
     kernel: &Kernel,
@@ -124,7 +123,7 @@ fn within(
             let ways = AccessMethods { program };
             let local = |a: &Access| program.is_local(a.tensor);
             let operands = super::access::distinct(rhs);
-            // Positions lead to entries whatever the levels.
+            // A loop over positions reaches entries in any format.
             let counted = |a: &Access| {
                 loops.iter().filter_map(|&v| program.derived.position(v)).any(|p| {
                     matches!(program.derived.relation(p),

@@ -1,4 +1,4 @@
-//! How a kernel writes its result: in place, in the order of the levels, or gathered first.
+//! How a kernel writes its result: in place, in the order of its levels, or accumulated first.
 //!
 //! ```text
 //! y(i) dense                 in place
@@ -9,9 +9,9 @@
 //! C(i,j) coo, loops i, k, j  a coordinate buffer, sorted
 //! ```
 //!
-//! Appending is cheapest, so as many leading levels as possible are written in order: those whose
-//! variables are the outermost loops, each visited in ascending order. The levels below are gathered
-//! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
+//! Appending is cheapest, so as many leading levels as possible are written in order: those whose variables are the
+//! outermost loops, each visited in ascending order. The levels below are accumulated or sorted first (sparse tensor
+//! algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
 
 use super::output_order::{Arrivals, assembly};
 use super::visits::{Arrival, Visits, arrival};
@@ -27,13 +27,13 @@ use tamis_ir::ids::{IndexVar, TensorId};
 /// How the result of a kernel is stored.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
-    /// Every element has a position from the beginning, in an array of the caller.
+    /// Every element has a position beforehand, in an array of the caller.
     InPlace,
-    /// Every element has a position from the beginning, and levels know which are present.
+    /// Every element has a position beforehand, and levels mark the stored ones.
     Insert,
-    /// Levels are assembled.
+    /// Levels are assembled entry by entry.
     Assemble(Assembly),
-    /// Levels are those of a pattern, and values are written at its positions.
+    /// The levels are those of a pattern, and values are written at its positions.
     SharedStructure,
 }
 
@@ -42,40 +42,40 @@ pub enum Output {
 pub struct Assembly {
     /// The index variable of each level.
     pub vars: Vec<IndexVar>,
-    /// The loop that gives each its value: of the first level, perhaps one over positions in tiles.
+    /// The loop that gives each variable its value. For the first level it may be a loop over positions in tiles.
     pub loops: Vec<IndexVar>,
-    /// So many leading levels are written in order by the outermost loops.
+    /// The number of leading levels that the outermost loops write in order.
     pub in_order: usize,
     /// How the remaining levels are written.
     pub rest: Rest,
 }
 
-/// How the levels of a result are written that the loops do not write in order.
+/// How the levels that loops do not write in order are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rest {
-    /// A block of values under each position of the last level in order, found by `locate`.
+    /// Below each position of the last level in order there is a block of values, at positions found by `locate`.
     Block,
-    /// The last level is appended as entries come, once each, and those below a position are sorted then.
+    /// The last level is appended in the order of the loops, each entry once; then each fiber is sorted.
     AppendThenSort,
-    /// The same with entries that may come several times: those of the same coordinate are then combined.
+    /// As `AppendThenSort` for entries that may be duplicates, which are combined after sorting.
     AppendSortCombine,
-    /// A list of coordinates and values, sorted before it is appended.
+    /// A coordinate buffer, sorted before it is appended.
     CoordinateBuffer,
-    /// A dense workspace of the values of one level.
+    /// An accumulator: a dense workspace for the values of one level.
     Accumulator,
-    /// A dense workspace of the positions of one level, with blocks of values below.
+    /// An accumulator of positions: a dense workspace over one level, with blocks of values below.
     PositionAccumulator,
-    /// Counts of the last level's coordinates for each position above, and their prefix sums.
+    /// Two phases: count the last level's coordinates below each position, sum the counts to positions, then fill.
     CountThenFill,
-    /// The same, and then the coordinates below each position are sorted.
+    /// As `CountThenFill`, and then each fiber is sorted.
     CountFillSort,
-    /// Counts of the last level's coordinates for each position above, of which the most give slots or a hash map
-    /// their width, before coordinates are inserted.
+    /// Two phases: count the last level's coordinates below each position, which gives slots or hash maps their width,
+    /// then insert.
     CountThenInsert,
 }
 
 impl Rest {
-    /// Whether the loops run twice, and only count entries at first.
+    /// Whether the loops run twice, first only to count entries.
     pub(crate) fn is_in_two_passes(self) -> bool {
         matches!(self, Rest::CountThenFill | Rest::CountFillSort | Rest::CountThenInsert)
     }
@@ -86,9 +86,9 @@ impl Rest {
 pub enum Assembler {
     /// Every coordinate has a position.
     Place,
-    /// In order.
+    /// By appending in order.
     Append(&'static dyn Append),
-    /// In any order.
+    /// By inserting in any order.
     Insert(&'static dyn Insert),
 }
 
@@ -111,7 +111,7 @@ impl Assembler {
 }
 
 impl Output {
-    /// The number of levels that loops write in order, and the variable of each level.
+    /// The number of levels that loops write in order, and the variable of each level of the result.
     pub fn in_order(&self) -> Option<(usize, &[IndexVar])> {
         match self {
             Output::InPlace | Output::Insert | Output::SharedStructure => None,
@@ -119,7 +119,7 @@ impl Output {
         }
     }
 
-    /// How the levels are written that are not in order, where levels are assembled.
+    /// How the levels that are not in order are written, if levels are assembled.
     pub fn rest(&self) -> Option<Rest> {
         match self {
             Output::InPlace | Output::Insert | Output::SharedStructure => None,
@@ -127,7 +127,7 @@ impl Output {
         }
     }
 
-    /// The first level that is gathered before it is written, if one is.
+    /// The first level that is accumulated or sorted before it is written, if there is one.
     pub fn gathered_from(&self) -> Option<usize> {
         match self {
             Output::Assemble(Assembly { rest: Rest::Block, .. }) => None,
@@ -138,9 +138,8 @@ impl Output {
 }
 
 impl Planner<'_> {
-    /// Decides how the kernel stores its result: in place when every element has a position, appended
-    /// when the outermost loops are those of its levels up to the last that is not full, gathered
-    /// else.
+    /// Decides how the kernel stores its result: in place if every element has a position, appended if the outermost
+    /// loops are those of its levels down to the last that is not full, otherwise accumulated or sorted first.
     pub(super) fn output(self) -> Output {
         let format = self.result_format();
         if self.kernel.kind == KernelKind::Compute {
@@ -159,7 +158,7 @@ impl Planner<'_> {
         let last = last.unwrap_or(0);
         let inserts = (0..levels).any(|k| matches!(assembler(k), Assembler::Insert(_)));
         let mut own_loops = vars.clone();
-        // Positions are counted beforehand where no level is appended to.
+        // Two phases count all entries beforehand, unless a level is appended to.
         let inserts = inserts || self.kernel.assembly.wanted == Some(Assembling::Insert);
         let in_order = match inserts {
             true => 0,
@@ -170,7 +169,7 @@ impl Planner<'_> {
                 ordered.take_while(|(v, _)| !self.is_unordered(**v)).count()
             }
         };
-        // What is added up in loops below the last level can only be appended once it is complete.
+        // An element that accumulates in loops below the last level can only be appended once it is complete.
         let in_order = match last + 1 == levels && self.kernel.accumulates() {
             true => in_order.min(last),
             false => in_order,
@@ -190,13 +189,13 @@ impl Planner<'_> {
         Output::Assemble(Assembly { vars, loops: own_loops, in_order, rest })
     }
 
-    /// Whether the loops come to an entry once for each of its duplicates, to add these up.
+    /// Whether the loops reach an entry once for each of its duplicates, to sum them.
     fn repeats(self) -> bool {
         let apart = |a: &Access| self.program.storage(a.tensor).format.has_duplicates();
         self.kernel.scatter && distinct(&self.kernel.body).iter().any(apart)
     }
 
-    /// In which order the loops come to the last of these levels, if they come once to each entry of the result.
+    /// The order in which the loops reach the last of these levels, if they reach each entry of the result once.
     fn arrival(self, above: &[usize], last: &[usize]) -> Option<Arrival> {
         if self.kernel.accumulates() {
             return None;
@@ -205,21 +204,21 @@ impl Planner<'_> {
         let loops = &outer_loops(&self.kernel.body);
         let visits = Visits { derived: &self.program.derived, loops, repeats: self.repeats() };
         let found = arrival(visits, &self.result_vars(), (above, last), &|v| !self.is_unordered(v));
-        // What comes to a coordinate of a list again has others below it in between.
+        // With unordered duplicates, a coordinate may return after others in between.
         let again = |(level, v): (LevelSpec, IndexVar)| {
             let p = level.kind.properties();
             loops.contains(&v) && !p.unique && !p.ordered
         };
         let is_again = operands.iter().any(|a| self.program.levels(a).into_iter().any(again));
         let found = found.map(|found| if is_again { Arrival::Unordered } else { found });
-        // The parts of a complex element lie side by side, and are not moved together by a sort.
+        // The two parts of a complex element are adjacent, and a sort does not move them together.
         let is_complex = self.program.storage(self.kernel.result).datatype.is_complex();
         found.filter(|found| *found == Arrival::Ascending || !is_complex)
     }
 
-    /// If the outermost loops visit a variable in ascending order together (one over positions of its coordinates,
-    /// or one over tiles around one over the offsets in each), replaces them by the variable; the innermost of
-    /// them, which gives it its value.
+    /// If the outermost loops together visit a variable in ascending order (a loop over positions of its coordinates,
+    /// or a loop over tiles around one over the offsets), replaces them by the variable, and returns the innermost of
+    /// them, which gives the variable its value.
     fn join_tiles(self, loops: &mut Vec<IndexVar>, var: IndexVar) -> Option<IndexVar> {
         let whole = |k: &usize| self.joined(&loops[..*k]) == Some(var);
         let most = (1..=loops.len()).find(whole)?;
@@ -231,7 +230,7 @@ impl Planner<'_> {
         Some(innermost)
     }
 
-    /// The variable that several loops visit in order, as tiles and positions in them.
+    /// The variable that several loops together visit in order: loops over tiles and over positions in these.
     fn joined(self, loops: &[IndexVar]) -> Option<IndexVar> {
         let (&outer, inner) = loops.split_first()?;
         let var = match inner.is_empty() {
@@ -241,7 +240,7 @@ impl Planner<'_> {
         Some(self.told_by_position(var).unwrap_or(var))
     }
 
-    /// The variable that a loop over tiles and one over the positions in each visit together.
+    /// The variable that a loop over tiles and a loop over the offsets in them visit together.
     fn tiled(self, tile: IndexVar, place: IndexVar) -> Option<IndexVar> {
         let derived = &self.program.derived;
         let of = match (derived.relation(tile), derived.map(tile)) {
@@ -252,7 +251,7 @@ impl Planner<'_> {
         (derived.is_scheduled(tile) && derived.other_half(tile) == Some(place)).then_some(of)
     }
 
-    /// The variable whose coordinates ascend with the positions that another counts.
+    /// The variable whose coordinates ascend with the positions that `var` counts.
     fn told_by_position(self, var: IndexVar) -> Option<IndexVar> {
         let relation = self.program.derived.relation(var);
         let Some(Relation::Position { of, within, access, level, .. }) = relation else {
@@ -265,7 +264,7 @@ impl Planner<'_> {
         ascends.then_some(within.unwrap_or(of))
     }
 
-    /// Whether a loop over a variable may visit its coordinates in another order than ascending, or again.
+    /// Whether a loop over a variable may visit its coordinates unordered, or several times.
     fn is_unordered(self, var: IndexVar) -> bool {
         let (mut hashed, mut listed) = (false, false);
         let loops = outer_loops(&self.kernel.body);
@@ -280,7 +279,7 @@ impl Planner<'_> {
                     (true, _) => {}
                     (_, true) => hashed |= !p.ordered || reversed,
                     (_, false) if self.only_alone(&access, k) || reversed => return true,
-                    // Below a level of an inner loop it is searched, when that is known.
+                    // A level below an inner loop's level is searched here, at a known coordinate.
                     (_, false) => listed |= vars[..k].iter().all(|above| !inside.contains(above)),
                 }
             }
@@ -298,24 +297,24 @@ impl Planner<'_> {
         &self.program.storage(self.kernel.result).format
     }
 
-    /// Whether the levels of the result are its modes, so that its elements are all there is.
+    /// Whether the levels of the result are its modes, so that each position is an element.
     pub(crate) fn has_plain_modes(self) -> bool {
         let levels = self.result_format().levels();
         levels.iter().all(|l| l.stores_mode() && !l.kind.properties().branchless)
     }
 
-    /// Whether a variable has a value once an element of the result is known.
+    /// Whether a variable has a value once the coordinates of a result's element are known.
     pub(crate) fn is_told_by_result(self, var: IndexVar) -> bool {
         let modes = &self.program.tensors[self.kernel.result].modes;
         self.program.derived.follows(var, modes)
     }
 
-    /// The constant that elements have before the first value is written.
+    /// The value of elements before the first write.
     pub(crate) fn initial(self) -> Scalar {
         self.initial_as(self.program.storage(self.kernel.result).datatype)
     }
 
-    /// The same in another type.
+    /// The value of elements before the first write, in another type.
     pub(crate) fn initial_as(self, datatype: DataType) -> Scalar {
         let mut initial = self.program.storage(self.kernel.result).fill.computed(datatype);
         self.kernel.body.for_each_assign(&mut |lhs, op, _| {
@@ -338,7 +337,7 @@ impl Planner<'_> {
         complex
     }
 
-    /// How values of the same coordinate are combined while they wait.
+    /// How values of the same coordinate are combined in a coordinate buffer.
     pub(crate) fn combining(self) -> Option<ReduceOp> {
         let mut op = None;
         self.kernel.body.for_each_assign(&mut |lhs, combined, _| {
@@ -346,22 +345,22 @@ impl Planner<'_> {
                 op = combined;
             }
         });
-        // Entries that come one by one for the same coordinate are to be added.
+        // Duplicates that arrive one by one are summed.
         op.or(self.kernel.scatter.then_some(ReduceOp::Add))
     }
 
-    /// How values of the same coordinate are combined where they are written.
+    /// How a value is combined with the stored one where it is written.
     pub(crate) fn adding(self, op: Option<ReduceOp>, value: &Expr) -> Option<ReduceOp> {
         op.or_else(|| self.adds_entries(value).then_some(ReduceOp::Add))
     }
 
-    /// Whether entries of a value come one by one for the same coordinate, and are to be added.
+    /// Whether a value has duplicates that arrive one by one and are to be summed.
     pub(super) fn adds_entries(self, value: &Expr) -> bool {
         let repeats = |a: &&Access| self.program.storage(a.tensor).format.has_duplicates();
         self.kernel.scatter && value.accesses().iter().any(repeats)
     }
 
-    /// Whether the elements of a part of a result lie side by side.
+    /// Whether the elements that a part writes are adjacent in memory.
     pub(crate) fn fills_own_part(self, output: &Output, var: IndexVar, cut: CutBy) -> bool {
         let first = self.result_format().levels().first().map(|level| level.kind);
         let rows = first.is_some_and(|first| first.properties().ordered)
@@ -376,7 +375,7 @@ impl Planner<'_> {
     }
 }
 
-/// The loops around the assignment of the result, outermost first.
+/// The loops around the result's assignment, outermost first.
 pub fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
     match s {
         Stmt::Forall { var, body } => {
@@ -389,8 +388,7 @@ pub fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
     }
 }
 
-/// Each access of a statement once, in order, but for those to what the statement itself computes
-/// beforehand.
+/// Each access of a statement once, in order, except accesses to temporaries that the statement itself computes.
 pub(crate) fn given(s: &Stmt) -> Vec<Access> {
     let mut own = vec![];
     produced(s, &mut own);
@@ -399,7 +397,7 @@ pub(crate) fn given(s: &Stmt) -> Vec<Access> {
     found
 }
 
-/// The tensors that producers in a statement compute.
+/// The temporaries that producers in a statement compute.
 fn produced(s: &Stmt, into: &mut Vec<TensorId>) {
     match s {
         Stmt::Where { consumer, producer } => {
@@ -424,7 +422,7 @@ pub(crate) fn distinct(s: &Stmt) -> Vec<Access> {
     found
 }
 
-/// Whether values are combined in the type in which the result stores them, a real one.
+/// Whether values are combined in the type in which the result stores them, and it is real.
 fn computes_as_stored(planner: Planner<'_>) -> bool {
     let datatype = planner.program.storage(planner.kernel.result).datatype;
     let register = datatype.register();

@@ -1,28 +1,28 @@
-//! In which order loops come to the elements of a result, and so how its levels are written.
+//! The order in which loops reach the elements of a result, which decides how its levels are written.
 
 use super::output::{Assembler, Rest};
 use super::visits::{Arrival, Visits, arrival, in_two_passes, is_placed};
 use crate::format::Format;
 use tamis_ir::ids::IndexVar;
 
-/// In which order loops come to the elements of a result.
+/// The order in which loops reach the elements of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OutputOrder {
-    /// In that of its levels, or it is dense.
+    /// In the order of its levels, or the result is dense.
     InOrder,
-    /// In another order, in which coordinates are accumulated.
+    /// In another order: elements have positions, or each row is accumulated or sorted.
     Gathered,
-    /// In another order by loops that run twice: to count coordinates, and to put or insert these.
+    /// In another order: the loops run twice, to count coordinates, and to write or insert them.
     Counted,
-    /// The same, and then each row is sorted.
+    /// As `Counted`, and then each row is sorted.
     Sorted,
-    /// In another order: values are listed and sorted.
+    /// In another order: entries go into a coordinate buffer, which is sorted.
     Listed,
 }
 
 impl OutputOrder {
-    /// In which order loops, of which some come to their coordinates in order, come to a result of this format
-    /// whose levels have these variables.
+    /// The order in which loops reach the elements of a result with this format and these level variables; `ascends`
+    /// tells which loops visit their coordinates in order.
     pub(crate) fn of(
         visits: Visits<'_>,
         format: &Format,
@@ -60,22 +60,22 @@ impl OutputOrder {
     }
 }
 
-/// How loops come to the elements of a result.
+/// The order and the number of times in which loops reach the elements of a result.
 pub(super) struct Arrivals<F> {
-    /// In which order entries come for some levels above and the last ones, if they come once each.
+    /// The order of the last levels' entries below given levels above, if each entry is reached once.
     pub(super) arrival: F,
-    /// Whether entries of the same coordinate come one by one.
+    /// Whether duplicates arrive one by one, to be summed.
     pub(super) are_added: bool,
-    /// Whether they come as often as an operand stores them, and are combined in the type that the result stores.
+    /// Whether entries arrive as often as an operand stores them, and are combined in the type of the result.
     pub(super) as_stored: bool,
-    /// Whether an array over any level fits memory.
+    /// Whether a dense array over any level fits in memory.
     pub(super) fit_workspace: bool,
-    /// Whether rows can be sorted where they are.
+    /// Whether rows can be sorted in place.
     pub(super) may_sort: bool,
 }
 
-/// How many leading levels of a format are written in order, and how the others are written, where the loops visit
-/// so many levels in order.
+/// The number of leading levels that are written in order, and how the others are written, where the loops visit
+/// `in_order` leading levels in order.
 pub(super) fn assembly<F: Fn(&[usize], &[usize]) -> Option<Arrival>>(
     format: &Format,
     in_order: usize,
@@ -87,7 +87,7 @@ pub(super) fn assembly<F: Fn(&[usize], &[usize]) -> Option<Arrival>>(
     if in_order > last {
         return (last + 1, Rest::Block);
     }
-    // A chain is written as a whole.
+    // All levels of a chain are written together.
     let first = format.chain_head(in_order);
     if !visits.fit_workspace {
         return (first, Rest::CoordinateBuffer);

@@ -1,7 +1,7 @@
-//! Whether integer steps of a kernel may leave 64 bits, by the types of its operands.
+//! Whether integer operations of a kernel may overflow 64 bits, by the types of its operands.
 //!
 //! ```text
-//! y(i) += A(i,j) * x(j)      A, x: i16      products have 32 bits: no sum of fewer than 2^31 leaves 64
+//! y(i) += A(i,j) * x(j)      A, x: i16      products have 32 bits: sums of fewer than 2^31 terms do not overflow
 //! y(i) += A(i,j) * x(j)      A, x: i32      products have 64 bits: sums are tested
 //! ```
 
@@ -12,12 +12,12 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::DataType;
 
 impl Planner<'_> {
-    /// Whether steps that leave 64 bits end the call.
+    /// Whether overflow of 64 bits ends the call.
     pub(crate) fn is_checked(self) -> bool {
         self.kernel.overflow.is_checked() && self.facts.register().is_integer()
     }
 
-    /// Whether a reduction of the statement may leave 64 bits, by the types of its operands.
+    /// Whether a reduction of the statement may overflow 64 bits, by the types of its operands.
     pub(super) fn may_leave(self, s: &Stmt) -> bool {
         let mut leaves = false;
         let sum_leaves = |rhs| self.kernel.overflow == Overflow::CheckedLong || self.bits(rhs) > 32;
@@ -32,8 +32,8 @@ impl Planner<'_> {
         self.is_checked() && leaves
     }
 
-    /// Whether each sum waits for the one before in memory, as in a loop over a list of entries:
-    /// then the product is better ready beforehand.
+    /// Whether each sum waits for the previous one in memory, as in a loop over a list of entries: the product is then
+    /// better computed beforehand.
     pub(crate) fn waits_for_sums(self) -> bool {
         let loops = super::outer_loops(&self.kernel.body);
         let Some(&innermost) = loops.last() else { return false };
@@ -45,14 +45,14 @@ impl Planner<'_> {
         self.kernel.scatter && self.kernel.body.reads().into_iter().any(lists)
     }
 
-    /// How many bits a value has at most, by the types of the operands.
+    /// The largest number of bits that a value may have, by the types of the operands.
     fn bits(self, e: &Expr) -> usize {
         match e {
             Expr::Access(a) => {
                 let tensor = &self.program.tensors[a.tensor];
                 match (&tensor.role, tensor.storage.datatype) {
                     (Role::Input(_), DataType::Bool) => 1,
-                    // The value is a sum of entries.
+                    // An entry is the sum of its duplicates.
                     _ if !self.kernel.scatter && tensor.storage.format.has_duplicates() => 64,
                     (_, datatype) => 8 * datatype.size(),
                 }

@@ -22,7 +22,7 @@ use crate::notation::{Access, Slicing};
 use std::slice::from_ref;
 use tamis_ir::ids::IndexVar;
 
-/// Decides how operands are read, once it is decided how the result is written.
+/// Decides how operands are read, after the decision how the result is written.
 #[derive(Clone, Copy)]
 pub(super) struct ReadPlanner<'p> {
     pub(super) planner: Planner<'p>,
@@ -35,7 +35,7 @@ impl ReadPlanner<'_> {
         self.resolve(s, Known::default())
     }
 
-    /// A statement after every operand has descended as far as what is known allows.
+    /// Plans a statement, after each operand has descended the levels whose coordinates are known.
     fn resolve(self, s: &Stmt, mut known: Known) -> Node {
         let program = self.planner.program;
         let mut located: Vec<(Access, usize, IndexVar, Lookup)> = vec![];
@@ -74,7 +74,7 @@ impl ReadPlanner<'_> {
         around(located, self.stmt(s, &known))
     }
 
-    /// How a level finds the position of a coordinate.
+    /// How the position of a coordinate is found in a level.
     fn lookup(self, access: &Access, level: usize) -> Lookup {
         let kind = self.kind(access, level);
         match (kind.locates(), kind.properties().ordered) {
@@ -94,7 +94,7 @@ impl ReadPlanner<'_> {
                 let producer = self.resolve(producer, known.clone());
                 let mut asks = self.planner.asks(tensor, &producer);
                 let mut after = known.clone();
-                // Rows of the result end whether anything was added or not.
+                // Loops that end rows of the result run even if nothing was added.
                 if asks && self.ends_rows(consumer, known) {
                     after.asked.push(tensor);
                     asks = false;
@@ -112,7 +112,7 @@ impl ReadPlanner<'_> {
                 let asked = known.asked.iter().filter(|_| is_result);
                 asked.fold(assign, |node, &tensor| Node::IfAny(tensor, Box::new(node)))
             }
-            // The pattern has been descended to its entry.
+            // The pattern has already descended to its entry.
             Stmt::Within { body, .. } => self.stmt(body, known),
         }
     }
@@ -123,7 +123,7 @@ impl ReadPlanner<'_> {
         written(s) == self.planner.kernel.result && known.result < levels
     }
 
-    /// The loop of a `forall`, and what is done where no driver is if a reduction has no coordinates.
+    /// The loop of a `forall`, and the loop with the work for empty reductions, if there is some.
     pub(super) fn nest(self, own: IndexVar, body: &Stmt, known: &Known) -> (Loop, Option<Loop>) {
         let program = self.planner.program;
         let (result_level, (var, window)) = self.order(own, body, known);
@@ -168,7 +168,7 @@ impl ReadPlanner<'_> {
         (nest, if_empty)
     }
 
-    /// The level of the result that a loop writes in order, and the variable whose coordinates it visits.
+    /// The level of the result that a loop writes in order, and the variable whose coordinates the loop visits.
     fn order(
         self,
         own: IndexVar,
@@ -184,7 +184,7 @@ impl ReadPlanner<'_> {
         (level.or_else(|| self.result_level(var, body, known)), (var, window))
     }
 
-    /// What is done where these drivers are.
+    /// The step for a case, where these drivers have an entry.
     fn case(self, nest: &Loop, present: Set, body: &Stmt, mut known: Known) -> Node {
         let members = nest.drivers.iter().enumerate().filter(|(k, _)| present & (1 << k) != 0);
         for (_, driver) in members {
@@ -194,9 +194,9 @@ impl ReadPlanner<'_> {
         self.resolve(body, known)
     }
 
-    /// The operands that a loop iterates to find their coordinates of a variable: those that cannot
-    /// be located, or only one of those if it can only be iterated alone; the others are located
-    /// or searched at each coordinate.
+    /// The operands that drive a loop: those that cannot be located, or one of them if it must be walked alone; the
+    /// others are located or searched at each coordinate. If all can be located, one may drive whose entries decide
+    /// what is visited.
     fn drivers(
         self,
         (own, var): (IndexVar, IndexVar),
@@ -232,7 +232,7 @@ impl ReadPlanner<'_> {
                 return false;
             }
             let lattice = Lattice::build(facts, body, from_ref(&driver.access));
-            // Parts are of coordinates where some of them have to be counted.
+            // Parts are intervals of coordinates if some coordinates have to be counted.
             let outermost = known.bound.is_empty();
             let is_cut = kernel.cut.chunked && (outermost || self.planner.is_on_threads(own));
             let is_plain = own == var && !in_order && !is_cut;
@@ -250,7 +250,7 @@ impl ReadPlanner<'_> {
 
     fn driver(self, access: Access, known: &Known) -> Driver {
         let level = known.descent(&access).levels;
-        // Of a level with others below, or without order, each duplicate is walked by itself.
+        // Duplicates are walked one by one where they are unordered, or have separate positions in levels below.
         let format = &self.planner.program.storage(access.tensor).format;
         let segmented = self.repeats(&access, level)
             && !format.revisits(level)
@@ -260,9 +260,8 @@ impl ReadPlanner<'_> {
         Driver { access, level, duplicates, advance: Advance::Step }
     }
 
-    /// Whether each entry of an operand becomes one of the result, and nothing else does, so that equal
-    /// coordinates need not be taken together: rows have positions, and every entry moves the end of its
-    /// row.
+    /// Whether each entry of an operand becomes one entry of the result, and nothing else does, so that duplicates
+    /// need not be visited together: rows have positions, and each entry moves the end of its row.
     fn goes_by_entry(self, access: &Access) -> bool {
         let Planner { program, kernel, facts } = self.planner;
         let Output::Assemble(Assembly { in_order, rest: Rest::Block, vars, .. }) = self.output
@@ -276,7 +275,7 @@ impl ReadPlanner<'_> {
         let placed = |(k, level): (usize, &LevelSpec)| {
             level.kind.properties().unique || matches!(Assembler::of(result, k), Assembler::Place)
         };
-        // Threads of a GPU would move the end of a row at the same time.
+        // Threads of a GPU would move the end of a row concurrently.
         !kernel.is_for_gpu()
             && distinct(&kernel.body) == [access.clone()]
             && access.slices.is_empty()
@@ -288,7 +287,7 @@ impl ReadPlanner<'_> {
             && above.iter().enumerate().all(placed)
     }
 
-    /// Whether an operand can be iterated only by itself, of which a slice may be used.
+    /// Whether an operand must be walked alone, by its format or its slice.
     fn stands_alone(self, driver: &Driver) -> bool {
         let walk = self.planner.program.walk(&driver.access, driver.level);
         self.planner.only_alone(&driver.access, driver.level)
@@ -308,8 +307,8 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// The drivers that lead a loop, if any do. Every point has them. The pattern of the result leads alone. Without one,
-    /// loops of three drivers or more are led by the first two such drivers, or by the only one.
+    /// The drivers that lead a loop, if any do; a leader is in every point. The pattern of the result leads alone.
+    /// Otherwise, loops of three drivers or more are led by the first two possible leaders, or by the only one.
     fn leaders(self, own: IndexVar, lattice: &Lattice, drivers: &[Driver]) -> Option<Set> {
         let needed = lattice.points.iter().fold(Set::MAX, |set, point| set & point.present);
         let leads = |k: &usize| {
@@ -328,7 +327,7 @@ impl ReadPlanner<'_> {
         let (one_case, many) = (lattice.points.len() == 1, drivers.len() > 2);
         match (leaders.iter().find(is_pattern), &leaders[..]) {
             (Some(pattern), _) if many || !one_case => Some(1 << pattern),
-            // Several that all have to meet leap over each other.
+            // If the only case needs all drivers, they gallop instead.
             (None, _) if one_case && self.is_to_gallop(own) => None,
             (None, [a, b, ..]) if many => Some(1 << a | 1 << b),
             (None, [a]) if many => Some(1 << a),
@@ -336,8 +335,7 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// Has drivers searched for coordinates that they may lack where the schedule wants that: nothing is
-    /// done where only they are.
+    /// Makes drivers gallop where the schedule asks for it and there is no work at coordinates that only they have.
     fn set_gallops(self, nest: &mut Loop, lattice: &Lattice) {
         if !self.is_to_gallop(nest.own) || lattice.sums {
             return;
@@ -352,7 +350,7 @@ impl ReadPlanner<'_> {
             is_whole && lattice.below(1 << k).next().is_none()
         };
         let mut gallop: Vec<bool> = nest.drivers.iter().enumerate().map(may).collect();
-        // Of two operands the one that is behind gallops; several leap over each other, or none does.
+        // Of two operands, the one that is behind gallops; of several, all gallop or none does.
         let leap = |k: usize| gallop[k] && nest.drivers[k].duplicates == Duplicates::Each;
         let together = (0..gallop.len()).filter(|k| leaders & 1 << k != 0);
         if leaders.count_ones() > 2 && !together.clone().all(leap) {
@@ -366,13 +364,13 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// Whether the schedule wants operands of a loop searched for the coordinates of others.
+    /// Whether the schedule asks a loop to gallop.
     fn is_to_gallop(self, own: IndexVar) -> bool {
         let tag = self.planner.kernel.tags.get(&own);
         tag.is_some_and(|tag| tag.merge == Some(cin::MergeStrategy::Gallop))
     }
 
-    /// The terms of a sum in a register.
+    /// The terms of a sum in a register, one for each driver.
     fn sum(self, nest: &Loop, lattice: &Lattice, around: &Known, inside: &Known) -> Body {
         let Stmt::Where { consumer, producer } = &lattice.points[0].body else {
             unreachable!("a lattice of terms is that of a sum in a register");
@@ -385,7 +383,7 @@ impl ReadPlanner<'_> {
             let drivers = nest.drivers.iter().enumerate();
             drivers.filter(move |(_, d)| reads.contains(&d.access)).map(|(k, _)| k).collect()
         };
-        // Terms are added to the register and write nothing of the result.
+        // Terms are added to the register, and write no level of the result.
         let term = Known { result: around.result, ..inside.clone() };
         let terms = parts.iter().filter_map(|part| {
             let of: Vec<usize> = read_by(part);
@@ -402,7 +400,7 @@ impl ReadPlanner<'_> {
         }))
     }
 
-    /// The level of the result that a loop over `var` writes in order here.
+    /// The level of the result that a loop over `var` writes in order at this point.
     fn result_level(self, var: IndexVar, body: &Stmt, known: &Known) -> Option<usize> {
         if written(body) != self.planner.kernel.result {
             return None;
@@ -411,7 +409,7 @@ impl ReadPlanner<'_> {
         (known.result < *in_order && loops[known.result] == var).then_some(known.result)
     }
 
-    /// Whether a loop goes through the positions of tiles of the result's first level.
+    /// Whether a loop visits the positions in tiles of the result's first level.
     fn is_in_tiles(self, var: IndexVar) -> bool {
         match self.output {
             Output::Assemble(Assembly { vars, loops, .. }) => loops[0] == var && vars[0] != var,
@@ -419,7 +417,7 @@ impl ReadPlanner<'_> {
         }
     }
 
-    /// Whether a level has several positions of the same coordinate.
+    /// Whether a level may have several positions of the same coordinate.
     fn repeats(self, access: &Access, level: usize) -> bool {
         !self.kind(access, level).properties().unique
     }
@@ -444,8 +442,8 @@ impl Planner<'_> {
         self.program.storage(access.tensor).format.levels()[level].kind
     }
 
-    /// Whether a level can be iterated only by itself: its coordinates are unordered, or
-    /// duplicates, or not at every position.
+    /// Whether a level must be walked alone: its coordinates are unordered or have duplicates, or some positions have
+    /// none.
     pub(super) fn only_alone(self, access: &Access, level: usize) -> bool {
         let format = &self.program.storage(access.tensor).format;
         let p = format.levels()[level].kind.properties();

@@ -29,7 +29,7 @@ impl ResultLevels<'_> {
         self.0.chain_head(k)
     }
 
-    /// Whether a level counts the entries of a coordinate.
+    /// Whether a level is a slot, which numbers the entries of a coordinate.
     pub(crate) fn is_slot(self, k: usize) -> bool {
         matches!(self.0.levels()[k].map, LevelMap::Slot(_))
     }
@@ -44,7 +44,7 @@ impl ResultLevels<'_> {
         (k + 1..self.len()).find(|&child| self.is_appended(child) && self.head(child) > k)
     }
 
-    /// What appends to a level that is written in order.
+    /// The level functions that append to a level.
     pub(crate) fn append_of(self, k: usize) -> &'static dyn Append {
         match self.assembler(k) {
             Assembler::Append(append) => append,
@@ -54,7 +54,7 @@ impl ResultLevels<'_> {
         }
     }
 
-    /// What counts the entries of a level.
+    /// The level functions that count the entries of a level.
     pub(crate) fn count_of(self, k: usize) -> &'static dyn Count {
         match self.assembler(k) {
             Assembler::Append(append) => append.count(),
@@ -63,7 +63,7 @@ impl ResultLevels<'_> {
         .expect("the plan asked whether the level counts")
     }
 
-    /// What gives the parents of a level positions of their own.
+    /// The level functions that give each parent of a level its own positions.
     pub(crate) fn edges_of(self, k: usize) -> &'static dyn InsertEdges {
         match self.assembler(k) {
             Assembler::Insert(insert) => insert.edges(),
@@ -72,7 +72,8 @@ impl ResultLevels<'_> {
         .expect("the level's parents have positions of their own")
     }
 
-    /// The levels whose entries two phases count, the first one below levels where all have a position.
+    /// The levels whose entries a first phase counts. Every coordinate has a position in the levels above the first of
+    /// them.
     pub(crate) fn counted(self) -> Option<Vec<usize>> {
         let all = 0..self.len();
         let heads = all.clone().filter(|&k| self.is_appended(k) && self.head(k) == k);

@@ -1,10 +1,10 @@
-//! Results with the levels of an operand: how many they share, and which coordinates of positions anybody asks for.
+//! Results that share the levels of an operand: how many levels, and which coordinates of positions are needed.
 //!
 //! ```text
 //! fuse(i, j, f); pos(f, p, A(i,j))       C(i,j) = A(i,j) * x(j)       C has the entries of A
 //!
 //! for p in 0..A2_pos[A1_size]
-//!   j = A2_crd[p]                        nothing asks for i, so that no search finds it
+//!   j = A2_crd[p]                        i is not needed, so it is not searched
 //!   C_vals[p] = A_vals[p] * x_vals[j]
 //! ```
 
@@ -14,45 +14,45 @@ use crate::notation::{self, Access};
 use std::ops::Range;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The leading levels of a result that are those of an operand. Every element has a position below them.
+/// The leading levels that a result shares with an operand. Levels below have a position for every coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedStructure {
     /// The operand.
     pub operand: TensorId,
-    /// How many levels, of which the last has coordinates.
+    /// The number of shared levels; the last of them stores coordinates.
     pub levels: usize,
 }
 
 impl Planner<'_> {
-    /// Whether the result has the levels of an operand down to this one, which is the last that it has.
+    /// Whether a level of an operand is the last one that the result shares.
     pub(crate) fn is_shared_level(self, access: &Access, level: usize) -> bool {
         self.kernel.like == Some(access.tensor) && level + 1 == self.shared_levels()
     }
 
-    /// Whether the result has this level of an operand.
+    /// Whether the result shares a level of an operand.
     pub(crate) fn is_like(self, access: &Access, level: usize) -> bool {
         self.kernel.like == Some(access.tensor) && level < self.shared_levels()
     }
 
-    /// Where the levels of the result are those of an operand.
+    /// The operand whose levels the result shares, and their number.
     pub(crate) fn like(self) -> Option<SharedStructure> {
         let levels = self.shared_levels();
         self.kernel.like.map(|operand| SharedStructure { operand, levels })
     }
 
-    /// How many levels the result has of an operand.
+    /// The number of levels that the result shares.
     fn shared_levels(self) -> usize {
         self.program.listed_levels(self.kernel.result)
     }
 
-    /// Whether a variable counts positions below which are all those that the result has.
+    /// Whether a variable counts positions of the operand whose levels the result shares.
     pub(crate) fn counts_shared(self, position: IndexVar) -> bool {
         let relation = self.program.derived.relation(position);
         matches!(relation, Some(Relation::Position { access, .. }) if self.kernel.like == Some(access.tensor))
     }
 
-    /// Whether a loop over positions writes what has other elements too: all but workspaces with an
-    /// element for each of these positions.
+    /// Whether a loop over positions leaves elements unwritten. It writes all elements of a shared level, and of a
+    /// workspace with an element for each position.
     pub(crate) fn leaves_gaps(self, nest: &Loop) -> bool {
         let Some(counted) = self.program.derived.position(nest.var) else { return false };
         if self.counts_shared(counted) {
@@ -63,8 +63,8 @@ impl Planner<'_> {
         !modes.iter().any(|&mode| self.program.derived.is_same(mode, counted))
     }
 
-    /// The first of some levels of an operand that has to be known where a position of the last of them is:
-    /// its coordinate is asked for, or its position is that of the result.
+    /// The first level in a range that is needed at a position of the last one: its coordinate is used, or its
+    /// position is that of the result.
     pub(crate) fn needed_levels(self, access: &Access, levels: Range<usize>) -> usize {
         let shared = levels.start..levels.end.min(self.shared_levels());
         if self.kernel.like != Some(access.tensor) || shared.is_empty() {
@@ -74,8 +74,7 @@ impl Planner<'_> {
         shared.clone().find(|&k| self.is_asked_for(vars[k], access)).unwrap_or(shared.end - 1)
     }
 
-    /// Whether anything asks for a coordinate but an operand whose levels the result has, and the result at
-    /// its positions.
+    /// Whether a coordinate is used other than to descend the shared levels.
     fn is_asked_for(self, var: IndexVar, like: &Access) -> bool {
         let shared = self.shared_levels();
         let mut asked = self.kernel.body.reads().into_iter().any(|other| {

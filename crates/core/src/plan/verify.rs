@@ -1,4 +1,4 @@
-//! What holds of every plan.
+//! The invariants of plans.
 //!
 //! 1. Scope: an operand is located by a variable that has a value, and no loop runs over a variable that has one.
 //! 2. Descent: an operand descends its levels one after another, and all of them before it is read.
@@ -179,7 +179,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The points of a loop.
+    /// Checks the points of a loop's lattice.
     fn lattice(&self, nest: &Loop) -> Checked {
         let points = nest.points();
         let all = nest.all_drivers();
@@ -202,7 +202,7 @@ impl Checker<'_> {
         if fits && visits_all { Ok(()) } else { Err("the drivers are not merged so".to_owned()) }
     }
 
-    /// What is known where these drivers are.
+    /// The state where these drivers have an entry.
     fn at(&self, nest: &Loop, present: Set, inside: &Known) -> Known {
         let mut known = inside.clone();
         for (k, driver) in nest.drivers.iter().enumerate() {

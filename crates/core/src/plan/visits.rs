@@ -1,4 +1,4 @@
-//! In which order loops come to the coordinates of a result, where they are over functions of its modes.
+//! The order in which loops reach the coordinates of a result, where the loops are over functions of its modes.
 //!
 //! ```text
 //! S(i,j) in csr      loops i, j             each row in order
@@ -7,8 +7,8 @@
 //!                    loops d, i             in each row j = i + d ascends
 //! ```
 //!
-//! Where all that is above the last levels is known, only some of the loops still vary, and the last
-//! coordinates have to ascend with these.
+//! With the coordinates of all upper levels fixed, only some of the loops still vary, and the last coordinates have to
+//! ascend with these.
 
 use super::{Assembler, Rest};
 use crate::cin::Derived;
@@ -21,23 +21,23 @@ use tamis_ir::ids::IndexVar;
 pub(crate) struct Visits<'l> {
     pub(crate) derived: &'l Derived,
     pub(crate) loops: &'l [IndexVar],
-    /// Whether they come to an entry once for each of its duplicates, to add these up.
+    /// Whether they reach an entry once for each of its duplicates, to sum them.
     pub(crate) repeats: bool,
 }
 
 impl Visits<'_> {
-    /// Whether the loops come to each combination of coordinates of these levels once, if each loop visits its own
-    /// ones once.
+    /// Whether the loops reach each combination of coordinates of these levels once, if each loop visits each of its
+    /// coordinates once.
     pub(super) fn each_once(self, vars: &[IndexVar]) -> bool {
-        // What commands made may come to coordinates again.
+        // Loops that commands made may visit coordinates repeatedly.
         let plain = |v: &IndexVar| self.derived.relation(*v).is_none();
         !self.repeats
             && self.loops.iter().all(|v| plain(v) && self.derived.follows(*v, vars))
             && vars.iter().all(|v| self.derived.follows(*v, self.loops))
     }
 
-    /// The same, where each loop visits its own ones as often as they are stored: in several slots of a row, or
-    /// one by one.
+    /// Whether the loops reach each combination of coordinates as often as it is stored: in several slots of a row, or
+    /// as duplicates.
     pub(super) fn each_as_stored(self, vars: &[IndexVar]) -> bool {
         let is_slot = |v: IndexVar| matches!(self.derived.map(v), Some(LevelMap::Slot(_)));
         let plain = |v: IndexVar| self.derived.relation(v).is_none();
@@ -46,7 +46,7 @@ impl Visits<'_> {
             && vars.iter().all(|v| self.derived.follows(*v, self.loops))
     }
 
-    /// Whether the last coordinates ascend, the first of them first, where those above are known, if the loops
+    /// Whether the coordinates in `last` ascend in lexicographic order while those in `above` are fixed, if the loops
     /// that then vary ascend.
     pub(super) fn ascend(
         self,
@@ -70,7 +70,7 @@ impl Visits<'_> {
         rest.is_empty() && varying.into_iter().all(ascends)
     }
 
-    /// Whether a coordinate ascends with another, of which it is a function where others are known.
+    /// Whether a coordinate ascends with another one, of which it is a function while the known ones are fixed.
     fn ascends_with(self, var: IndexVar, with: IndexVar, known: &[IndexVar]) -> bool {
         let follows = |v: IndexVar| self.derived.follows(v, known);
         match (self.derived.map(var), self.derived.map(with)) {
@@ -95,16 +95,16 @@ impl Visits<'_> {
     }
 }
 
-/// In which order entries come that come once each.
+/// The order in which entries arrive, each once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// In ascending order of their last coordinates, where those above are the same.
+    /// With ascending last coordinates, while those above are the same.
     Ascending,
-    /// In any other.
+    /// In any other order.
     Unordered,
 }
 
-/// In which order loops come to the last of these levels, if they come once to each entry.
+/// The order in which loops reach the last of these levels, if they reach each entry once.
 pub(super) fn arrival(
     visits: Visits<'_>,
     vars: &[IndexVar],
@@ -120,11 +120,11 @@ pub(super) fn arrival(
     })
 }
 
-/// In which order entries come for levels above and the last ones, if they come once each.
+/// The order of the last levels' entries below given levels above, if each entry is reached once.
 type Arrivals<'f> = &'f dyn Fn(&[usize], &[usize]) -> Option<Arrival>;
 
-/// How a format takes entries in two passes over the loops, of which the first counts them; `arrival` says how they
-/// come for levels above and the last ones, if they come once each.
+/// How a format is assembled in two passes over the loops, of which the first counts entries; `arrival` gives the
+/// order of the last levels' entries below given levels above, if each is reached once.
 pub(super) fn in_two_passes(format: &Format, arrival: Arrivals<'_>) -> Option<Rest> {
     let levels = format.levels();
     let last = levels.len().checked_sub(1)?;
@@ -150,11 +150,11 @@ pub(super) fn in_two_passes(format: &Format, arrival: Arrivals<'_>) -> Option<Re
         && others.eq((wide < last).then_some(wide))
         && is_slot == (wide < last);
     let arrival = fits.then(|| arrival(&above, &[last])).flatten()?;
-    // Slots, and positions of hash maps, keep the order in which their coordinates come.
+    // Slots, and positions of hash maps, keep the order of insertion.
     (arrival == Arrival::Ascending).then_some(Rest::CountThenInsert)
 }
 
-/// Whether a level has a position for every coordinate, which is not a slot.
+/// Whether a level has a position for every coordinate, and is no slot.
 pub(crate) fn is_placed(format: &Format, k: usize) -> bool {
     let is_slot = matches!(format.levels()[k].map, LevelMap::Slot(_));
     matches!(Assembler::of(format, k), Assembler::Place) && !is_slot

@@ -13,8 +13,8 @@ use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
 impl ReadPlanner<'_> {
-    /// The variable over which operands are walked in a loop over another, and which of its coordinates are
-    /// visited; `None` if the loop variable is that of the operands, or of none.
+    /// The variable that operands are walked over in a loop over `var`, and which of its coordinates are visited;
+    /// `None` if that is `var` itself, or no operand is walked.
     pub(super) fn window(
         self,
         var: IndexVar,
@@ -35,7 +35,7 @@ impl ReadPlanner<'_> {
             }
         }
         let &(_, of) = walked.first()?;
-        // What cannot be walked between bounds is searched at each coordinate.
+        // A level that cannot be walked between bounds is searched at each coordinate.
         let between = |access: &Access| {
             let level = known.descent(access).levels;
             let p = self.kind(access, level).properties();
@@ -48,7 +48,7 @@ impl ReadPlanner<'_> {
         Some((of, if is_whole { Window::Whole } else { Window::Part }))
     }
 
-    /// The variables that move with a loop variable in steps of one.
+    /// The variables whose values increase by one whenever the loop variable does.
     fn in_step(self, var: IndexVar, known: &Known) -> Vec<IndexVar> {
         let derived = &self.planner.program.derived;
         let is_bound = |v: IndexVar| known.bound.contains(&v);
