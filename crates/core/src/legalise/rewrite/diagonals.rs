@@ -1,11 +1,11 @@
-//! Diagonals that loops over other variables would look for again each time.
+//! Diagonals computed once, where loops over other variables would search for them repeatedly.
 //!
 //! ```text
-//! R(i,j,k) = A(i,j,j) * B(i) * c(k)           A_diagonal(i,j) = A(i,j,j)      once, and not for each k
+//! R(i,j,k) = A(i,j,j) * B(i) * c(k)           A_diagonal(i,j) = A(i,j,j)      once, not for each k
 //!                                             R(i,j,k) = A_diagonal(i,j) * B(i) * c(k)
 //! ```
 //!
-//! Both ways are weighed: loops that come to few elements of the diagonal look for these alone.
+//! Both ways are compared by cost: loops that need few elements of the diagonal search for these alone.
 
 use crate::legalise::copies::in_order::replace;
 use crate::legalise::order::best_orders;
@@ -14,7 +14,7 @@ use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-/// The task with temporaries for the diagonals that are cheaper to look for once.
+/// The task with temporaries for the diagonals that are cheaper to compute once.
 pub(super) fn diagonals_once(l: &mut Legaliser<'_>, mut task: Task) -> Task {
     if l.request.commands.given {
         return task;
@@ -35,7 +35,7 @@ pub(super) fn diagonals_once(l: &mut Legaliser<'_>, mut task: Task) -> Task {
     task
 }
 
-/// The value of a task with a diagonal in place of the operand that has it.
+/// The value of a task, reading a diagonal instead of the operand.
 fn with_diagonal(l: &mut Legaliser<'_>, access: &Access, task: &Task) -> Expr {
     let mut vars: Vec<IndexVar> = vec![];
     for &var in &access.indices {
@@ -49,14 +49,14 @@ fn with_diagonal(l: &mut Legaliser<'_>, access: &Access, task: &Task) -> Expr {
     replace(task.value.clone(), access, &diagonal)
 }
 
-/// Whether loops have variables that an operand has not.
+/// Whether loops of the task have variables that an operand lacks.
 fn is_repeated(access: &Access, task: &Task) -> bool {
     let operands = task.value.accesses();
     let mut vars = operands.iter().flat_map(|a| &a.indices).chain(&task.vars);
     vars.any(|v| !access.indices.contains(v))
 }
 
-/// What the cheapest loops of a task cost.
+/// The cost of the cheapest loops of a task.
 fn cost(cx: &Context<'_>, task: &Task) -> f64 {
     best_orders(cx, task, false).first().map_or(f64::INFINITY, |(cost, _)| *cost)
 }

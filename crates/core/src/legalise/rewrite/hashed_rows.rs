@@ -1,5 +1,5 @@
-//! Rows of a sparse result whose sums come in any order, and for which a dense workspace would be too large, or
-//! has several modes: a hashed workspace holds those of the row at hand.
+//! Hashed workspaces for rows of a sparse result whose sums are unordered, where a dense workspace would be too large
+//! or have several modes. The workspace holds one row at a time.
 //!
 //! ```text
 //! C(i,j,k) = A(i,l) * B(l,j,k)        C: csf
@@ -8,8 +8,8 @@
 //!                 forall(l, forall(j, forall(k, w(j,k) += A(i,l) * B(l,j,k))))))
 //! ```
 //!
-//! It has memory for the entries of one row; without it, all products are listed and sorted (sparse tensor algebra with
-//! workspaces, section 4.4).
+//! Its memory is that of one row's entries; without it, all products would be listed and sorted (sparse tensor algebra
+//! with workspaces, section 4.4).
 
 use super::row_workspaces::{Rows, has_reduction};
 use crate::legalise::output::{follows_rows, output_order, scatters};
@@ -19,13 +19,13 @@ use crate::notation::Expr;
 use crate::plan::OutputOrder;
 use tamis_ir::ids::IndexVar;
 
-/// Elements of a dense workspace that it costs as much to have as one step of the loops. Measured: hashing is as fast
-/// from about 200 elements for each product on.
+/// The elements of a dense workspace that cost as much as one step of the loops. Measured: hashing breaks even at
+/// about 200 elements for each product.
 const FREE: f64 = 20.0;
 /// A dense workspace of fewer elements is always worth its memory.
 const LEAST: u64 = 1 << 20;
 
-/// The rows of a task that are hashed in these loops, which take so many steps, as far as that is known.
+/// The rows of a task to hold in a hashed workspace, for loops with this number of steps, as far as known.
 pub(in crate::legalise) fn hashed_rows(
     cx: &Context<'_>,
     task: &Task,

@@ -1,5 +1,5 @@
-//! Sums of more sparse operands than pay off to merge: their terms are listed one after another, each by loops in the
-//! order in which it is stored.
+//! Sums of more sparse operands than are worth merging: each term has loops of its own, in the order in which it is
+//! stored, and appends to a coordinate buffer.
 //!
 //! ```text
 //! R(i,j,k) = T(i,j,k) + T(i,k,j) + .. + T(k,j,i)
@@ -8,8 +8,8 @@
 //!          forall(i, forall(k, forall(j, R(i,j,k) += T(i,k,j)))), ..)
 //! ```
 //!
-//! The list is sorted once. Merges in pairs read what the pairs before have in common again, and copy each operand that is
-//! stored in another order; but what they read comes in order.
+//! The buffer is sorted once. Merges in pairs would read common entries repeatedly, and copy each operand that is
+//! stored in another order; but they read ordered entries.
 
 use crate::cin::Stmt;
 use crate::format::Format;
@@ -24,13 +24,13 @@ use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::ReduceOp;
 
-/// The terms of a sum of any kind, combined with the operator.
+/// The terms of a sum, or of another reduction, and the operator.
 pub(in crate::legalise) struct ListedSum {
     op: ReduceOp,
     terms: Vec<Expr>,
 }
 
-/// The terms to list of a value with more operands than pay off to merge, if lists are cheaper than merges in pairs.
+/// The terms to list, if a value has more operands than are worth merging and lists are cheaper than merges in pairs.
 pub(in crate::legalise) fn listed_sum(cx: &Context<'_>, task: &Task) -> Option<ListedSum> {
     if cx.request.commands.given || merges_little(cx, &task.value, task.compute) {
         return None;
@@ -48,19 +48,19 @@ pub(in crate::legalise) fn listed_sum(cx: &Context<'_>, task: &Task) -> Option<L
     (fits && is_cheaper(cx, task, &terms)).then_some(ListedSum { op, terms })
 }
 
-/// Whether loops over a term come to each element once.
+/// Whether loops over a term reach each element once.
 fn spans(e: &Expr, task: &Task) -> bool {
     let free = e.free_vars();
     task.vars.iter().all(|v| free.contains(v))
 }
 
-/// Whether each element of the result has its position, to which terms are added.
+/// Whether each element of the result has a position, to which terms are added.
 fn is_placed(cx: &Context<'_>, task: &Task) -> bool {
     let format = &cx.program.storage(task.result).format;
     format.is_full() || format.is_placed()
 }
 
-/// Whether a list of all terms costs less than merges of one after another, in the order of the result or of a term.
+/// Whether listing all terms costs less than merging them one by one, in the order of the result or of a term.
 fn is_cheaper(cx: &Context<'_>, task: &Task, terms: &[Expr]) -> bool {
     let cells = cx.trips_over(&task.vars);
     let entries = |e: &Expr| cx.density(e, task.compute).unwrap_or(1.0) * cells;
@@ -103,7 +103,7 @@ pub(in crate::legalise) fn listing_loops(
     Stmt::Sequence(parts.collect())
 }
 
-/// A statement whose assignment combines with an operator.
+/// The statement, with an assignment that combines by an operator.
 fn adding(s: Stmt, op: ReduceOp) -> Stmt {
     match s {
         Stmt::Assign { lhs, rhs, .. } => Stmt::Assign { lhs, op: Some(op), rhs },

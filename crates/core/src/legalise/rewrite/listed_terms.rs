@@ -1,20 +1,20 @@
-//! The terms of a reduction over products of sparse operands are listed first, where what is implicit counts once.
+//! Lists the terms of a reduction over products of sparse operands first, where implicit terms count once.
 //!
 //! ```text
 //! R(i,k) = max(j, A(i,j) * B(j,k))        T(i,k,j) = A(i,j) * B(j,k)
 //!                                         R(i,k) = max(j, T(i,k,j))
 //! ```
 //!
-//! An implicit 0 joins a maximum unless all terms are stored, which only loops that have the reduction innermost can
-//! tell. These visit every element of the result, for each of which they merge the operands. The list has elements with
-//! terms alone.
+//! An implicit 0 joins a maximum unless all terms are stored, which only loops with the reduction innermost can know.
+//! These visit every element of the result, and merge the operands for each; the temporary has only elements with
+//! terms.
 
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
 
 impl Legaliser<'_> {
-    /// The task as a reduction of a temporary that lists its terms, if these are fewer than its elements.
+    /// The task as a reduction of a temporary that lists its terms, if there are fewer terms than elements.
     pub(in crate::legalise) fn with_listed_terms(&mut self, task: Task) -> Task {
         if self.request.commands.given || !has_few_terms(self, &task) {
             return task;
@@ -29,8 +29,9 @@ impl Legaliser<'_> {
     }
 }
 
-/// Whether a constant joins a reduction for all terms that are not stored, and the terms are fewer than the elements of
-/// the result, which loops would visit: sparse operands have all variables of these, none has all of them.
+/// Whether a constant joins a reduction unless all terms are stored, and there are fewer terms than elements of the
+/// result, which loops would visit: the sparse operands together have all variables of the result, and none of them
+/// has all.
 fn has_few_terms(cx: &Context<'_>, task: &Task) -> bool {
     let Expr::Reduce { op, vars, body } = &task.value else { return false };
     let mut sparse = body.accesses();

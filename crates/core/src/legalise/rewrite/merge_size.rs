@@ -1,10 +1,10 @@
-//! How many cases the merge of a value's operands has.
+//! The number of cases in the merge of a value's operands.
 //!
 //! ```text
 //! A(i,j) * B(i,j)            1 case      both meet
 //! A(i,j) + B(i,j)            3 cases     A alone, B alone, both
 //! A(i,j) * B(i,j) + C(i,j)   3 cases     the product alone, C alone, both
-//! A(i,j) + B(i,j)            1 case      where what is not stored is infinite
+//! A(i,j) + B(i,j)            1 case      with fill value infinity
 //! ```
 
 use crate::legalise::Context;
@@ -13,15 +13,15 @@ use crate::notation::Expr;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{DataType, Scalar};
 
-/// The largest measure of one merge: all combinations of four operands of one sparse level. More
-/// cases take longer to compile than another pass over the data takes.
+/// The largest measure of one merge: all combinations of four operands with one sparse level each. More cases take
+/// longer to compile than another pass over the data takes to run.
 pub(crate) const MAX_POINTS: usize = 15;
-/// The same for values of which a schedule names parts: six operands of one sparse level each.
+/// The largest measure where a schedule names parts of values: six operands with one sparse level each.
 const MAX_POINTS_WHOLE: usize = 63;
-/// The most operands that meet in one merge, of whatever cases: they have numbers below 64.
+/// The largest number of operands in one merge, however few cases it has: their numbers have to be below 64.
 pub(in crate::legalise) const MAX_OPERANDS: usize = 32;
 
-/// Whether the merge of a value's operands has few cases.
+/// Whether the merge of a value's operands has few enough cases.
 pub(in crate::legalise) fn merges_little(
     cx: &Context<'_>,
     value: &Expr,
@@ -31,14 +31,13 @@ pub(in crate::legalise) fn merges_little(
     points(cx, value, compute) <= most && cx.listing(value) <= MAX_OPERANDS
 }
 
-/// A measure of the cases of a value's merges over all its loops: what annihilates meets, all
-/// else joins. An operand counts once per sparse level, since each level's cases hold all
-/// cases of the next.
+/// A measure of the cases of a value's merges over all its loops: annihilators intersect, everything else unites. An
+/// operand counts once per sparse level, since each case of a level contains all cases of the next.
 pub(in crate::legalise) fn points(cx: &Context<'_>, e: &Expr, compute: DataType) -> usize {
     measure(cx, e, compute).0
 }
 
-/// The points of a value, and what it is without operands that list coordinates, if that is a constant.
+/// The points of a value, and its value without the operands that list coordinates, if that is a constant.
 fn measure(cx: &Context<'_>, e: &Expr, compute: DataType) -> (usize, Option<Scalar>) {
     let facts = cx.facts(compute);
     match e {
@@ -66,12 +65,12 @@ fn measure(cx: &Context<'_>, e: &Expr, compute: DataType) -> (usize, Option<Scal
     }
 }
 
-/// The points where each side's cases are beside each of the other's, or where that is missing.
+/// The points of a union: cases with both sides, and cases with either side alone.
 fn join(n: usize, m: usize) -> usize {
     n.saturating_add(1).saturating_mul(m.saturating_add(1)) - 1
 }
 
-/// The points of an operator, whose sides have so many and are these constants without operands that list.
+/// The points of an operator, from those of its sides, and from the sides' constants without operands that list.
 fn joined_points(
     cx: &Context<'_>,
     op: BinaryOp,
@@ -81,7 +80,7 @@ fn joined_points(
     let [(a, x, _), (b, y, _)] = sides;
     let sums = Semiring::arithmetic(compute);
     if op == BinaryOp::Mul {
-        // A side without any of which nothing is left has one case.
+        // If the value is gone without any one operand of a side, that side has one case.
         if [a, b].iter().any(|side| meets(cx, side, compute)) {
             return x.max(y);
         }
@@ -101,7 +100,8 @@ fn joined_points(
     }
 }
 
-/// What each side alone makes of an operator where it is a constant, whatever the other is: infinity beside any term.
+/// For each side, the operator's value where that side is a constant, if the other side does not matter: infinity plus
+/// any term.
 fn decided(
     cx: &Context<'_>,
     op: BinaryOp,
@@ -120,7 +120,7 @@ fn decided(
     [left, right].map(|found| found.filter(is_both))
 }
 
-/// What an operator gives of sides that are constants, or of which one alone decides.
+/// The value of an operator where both sides are constants, or where one alone decides.
 fn joined_fill(
     cx: &Context<'_>,
     op: BinaryOp,
@@ -133,7 +133,7 @@ fn joined_fill(
     }
 }
 
-/// What an operator gives of constants.
+/// The value of an operator on constants.
 fn folded(cx: &Context<'_>, op: BinaryOp, sides: [Scalar; 2], compute: DataType) -> Option<Scalar> {
     let [a, b] = sides.map(|c| Box::new(Expr::Literal(c)));
     constant(cx.facts(compute).expr(Expr::Binary(op, a, b)))
@@ -143,7 +143,7 @@ fn constant(e: Expr) -> Option<Scalar> {
     if let Expr::Literal(c) = e { Some(c) } else { None }
 }
 
-/// Whether a factor is zero without any one of the operands that list coordinates.
+/// Whether a factor is zero as soon as any one of the operands that list coordinates has no entry.
 pub(in crate::legalise) fn meets(cx: &Context<'_>, factor: &Expr, compute: DataType) -> bool {
     if let Expr::Binary(BinaryOp::Mul, a, b) = factor {
         return meets(cx, a, compute) && meets(cx, b, compute);

@@ -1,4 +1,4 @@
-//! Sums of many sparse operands in one kernel, by a workspace.
+//! Sums of many sparse operands in one kernel, accumulated in a workspace or a register.
 //!
 //! ```text
 //! C(i,j) = A(i,j) + B(i,j) + .. + G(i,j)
@@ -7,17 +7,16 @@
 //!                 sequence(forall(j, w(j) = A(i,j)), forall(j, w(j) += B(i,j)), ..)))
 //! ```
 //!
-//! Three to sixteen operands that come in order meet in one loop instead, and add to a register:
+//! Three to sixteen ordered operands are merged in one loop instead, and add to a register:
 //!
 //! ```text
 //! forall(i, forall(j, where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), ..))))
 //! ```
 //!
-//! The cost rule: a merge of n operands takes 2^n - 1 cases of code, a register n terms, each of which
-//! is looked at for every entry of the result, and a workspace n loops, and at run time a look at a
-//! mask per entry and a sort per row. Merges of more cases than [`super::merge_size`] allows are gathered if their
-//! operands meet in the innermost loop only, and are split into temporaries else. Under a schedule merges have cases
-//! as long as these are allowed.
+//! The cost rule: a merge of n operands has 2^n - 1 cases of code. A register has n terms, each tested at every entry
+//! of the result. A workspace has n loops, and at run time a test of the mask per entry and a sort per row. Merges of
+//! more cases than [`super::merge_size`] allows are gathered in a workspace if their operands meet in the innermost
+//! loop only, otherwise split into temporaries. Under a schedule, merges have cases as long as these are allowed.
 
 use crate::cin::Stmt;
 use crate::legalise::rewrite::merge_size::merges_little;
@@ -27,33 +26,33 @@ use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// From so many operands on a register is faster than a case for each combination of them. Measured: by up to 1.4
-/// times with three, 2.7 with four, where they are of unlike lengths; two are faster by cases.
+/// From this number of operands on, a register is faster than a case for each combination of operands. Measured with
+/// rows of different lengths: up to 1.4 times with three operands, 2.7 with four; two are faster by cases.
 const LEAST_ADDED: usize = 3;
-/// More operands than this are not merged: each of them is looked at for every entry of the result.
+/// Merges have at most this many operands, since each operand is tested at every entry of the result.
 const MOST_MERGED: usize = 16;
 
-/// The operands of a sum of any kind, combined with the operator.
+/// The operands of a sum, or of another reduction, and the operator.
 pub(in crate::legalise) struct Gather {
     op: ReduceOp,
     terms: Vec<Expr>,
-    /// The variable of the loops in which operands meet.
+    /// The variable of the loops that merge the operands.
     var: IndexVar,
 }
 
 impl Gather {
-    /// Whether loops end with the one in which operands meet.
+    /// Whether the innermost loop is the one that merges the operands.
     pub(in crate::legalise) fn fits(&self, loops: &[IndexVar]) -> bool {
         loops.last() == Some(&self.var)
     }
 
-    /// Whether operands count only where they have entries.
+    /// Whether operands add terms only where they have entries.
     fn adds_entries(&self, cx: &Context<'_>, task: &Task) -> bool {
         adds_entries(cx, task, (&self.terms, self.op))
     }
 }
 
-/// What to gather, if a value has too many operands to merge, and gathering them helps.
+/// The operands to gather, if a value has too many to merge and gathering pays.
 pub(in crate::legalise) fn gather(cx: &Context<'_>, task: &Task) -> Option<Gather> {
     let is_little = merges_little(cx, &task.value, task.compute);
     if is_little && cx.request.commands.given || cx.access_methods().is_revisited_by(&task.value) {
@@ -68,18 +67,18 @@ pub(in crate::legalise) fn gather(cx: &Context<'_>, task: &Task) -> Option<Gathe
     if is_little && (gather.terms.len() < LEAST_ADDED || !merges(cx, task, &gather)) {
         return None;
     }
-    // Where fill values count, in max(A(i,j), ..), every element would be.
+    // Where fill values count, as in max(A(i,j), ..), every element would be stored.
     let full = cx.program.storage(task.result).format.is_full();
-    // Loops one after another leave none around all, of which parts could run.
+    // Consecutive loops have no common outer loop whose parts could run in parallel.
     let runs = !cx.request.parallel || task.vars.len() > 1 || merges(cx, task, &gather);
     (gathers && runs && (full || gather.adds_entries(cx, task))).then_some(gather)
 }
 
-/// Whether the operands come in order and are few, so that one loop comes to all of them.
+/// Whether the operands are ordered and few, so that one loop merges all of them.
 fn merges(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
     let plain = |a: &&Access| {
         let format = &cx.program.storage(a.tensor).format;
-        // Diagonals are searched, and code doubles with each.
+        // A diagonal is searched, and each search doubles the code.
         format.is_plain() && !a.is_sliced() && !a.is_diagonal()
     };
     let lists = |a: &&Access| !cx.program.storage(a.tensor).format.is_full();
@@ -96,7 +95,7 @@ fn merges(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
     few && distinct && g.terms.iter().all(single) && g.adds_entries(cx, task)
 }
 
-/// The only variable at which operands are sparse, if there is only one.
+/// The only variable at which operands are sparse, if there is exactly one.
 fn only_sparse_var(cx: &Context<'_>, value: &Expr) -> Option<IndexVar> {
     let mut found: Vec<IndexVar> = vec![];
     for access in value.accesses() {
@@ -109,7 +108,7 @@ fn only_sparse_var(cx: &Context<'_>, value: &Expr) -> Option<IndexVar> {
     found.pop().filter(|_| found.is_empty())
 }
 
-/// The loops of a task, the innermost of which are those of the gathered operands.
+/// The loops of a task; the innermost ones add one operand each to a workspace.
 pub(in crate::legalise) fn gathering_loops(
     cx: &mut Context<'_>,
     task: &Task,
@@ -133,7 +132,7 @@ pub(in crate::legalise) fn gathering_loops(
     Stmt::forall(&vars[..vars.len() - 1], Stmt::Where { consumer, producer })
 }
 
-/// The loops of a task, at the coordinates of which every operand adds to a register.
+/// The loops of a task; the innermost one merges the operands, which add to a register.
 fn merging_loops(cx: &mut Context<'_>, task: &Task, vars: &[IndexVar], g: Gather) -> Stmt {
     let register = cx.program.register(g.op, &task.value, task.compute);
     let lhs = Access::of(register, vec![]);
@@ -145,7 +144,7 @@ fn merging_loops(cx: &mut Context<'_>, task: &Task, vars: &[IndexVar], g: Gather
     Stmt::forall(vars, Stmt::Where { consumer, producer })
 }
 
-/// Whether operands of terms count only where they have entries: elsewhere the result has the operator's identity.
+/// Whether terms count only where their operands have entries: elsewhere the result has the operator's identity.
 pub(super) fn adds_entries(
     cx: &Context<'_>,
     task: &Task,
@@ -161,7 +160,7 @@ pub(super) fn adds_entries(
     })
 }
 
-/// The workspace: a list of what is written, or dense if every element is.
+/// The workspace: listed, or dense if every element is written.
 fn gathered(cx: &mut Context<'_>, task: &Task, g: &Gather) -> TensorId {
     let kind = if g.adds_entries(cx, task) { LISTED } else { DENSE };
     let w = cx.workspace(vec![kind], &[g.var], g.op, (&task.value, task.compute));
@@ -173,7 +172,7 @@ pub(super) fn reduces(e: &Expr) -> bool {
     matches!(e, Expr::Reduce { .. }) || e.children().into_iter().any(reduces)
 }
 
-/// The operands of a sum of any kind, and the operator that combines them.
+/// The operands of a sum, or of another chain of an operator, and the operator.
 pub(super) fn terms(value: &Expr) -> Option<(ReduceOp, Vec<Expr>)> {
     let Expr::Binary(op, ..) = value else { return None };
     let op = match op {
@@ -187,7 +186,7 @@ pub(super) fn terms(value: &Expr) -> Option<(ReduceOp, Vec<Expr>)> {
     Some((op, terms))
 }
 
-/// The operands of a chain, negative ones negated.
+/// Collects the operands of a chain; subtracted operands are negated.
 fn flatten(e: &Expr, op: ReduceOp, into: &mut Vec<Expr>) {
     match e {
         Expr::Binary(o, a, b) if *o == op.binary() => {

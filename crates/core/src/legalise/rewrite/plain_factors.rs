@@ -1,4 +1,4 @@
-//! Products of which some factors are more than tensors, and sums that are terms of something else.
+//! Products with factors that are not plain tensors, and sums that are terms of a larger value.
 //!
 //! ```text
 //! H(i,l) = A(i,j) / d(i) * log(B(j,k)) * C(k,l)       t(i,j) = A(i,j) / d(i)
@@ -9,13 +9,12 @@
 //!                                                     H(i,l) = D(i,l) + t(i,l)
 //! ```
 //!
-//! Products of plain tensors are split ([`super::contraction`], [`super::factorize`]), and so would
-//! the two be without the quotient, the logarithm and the addend. A number, a quotient or a function becomes
-//! part of a tensor of the product that has its variables, or a temporary of its own; a sum that is a term
-//! becomes a temporary. Both happen only if the product is split then, or if a function is computed for by far
-//! fewer elements, or if the sum is cheaper in loops that the rest cannot have.
-//! Values stay with the entries of tensors that list coordinates, so that no zero is computed that was
-//! implicit. Integers are left as they are: their quotients are rounded.
+//! Products of plain tensors are split ([`super::contraction`], [`super::factorize`]), and so would be the two
+//! examples without the quotient, the logarithm and the addend. A number, a quotient or a function is computed into a
+//! tensor of the product that has its variables, or into a temporary of its own; a sum that is a term becomes a
+//! temporary. Both happen only if the product is split then, if a function is computed for far fewer elements, or if
+//! the sum is cheaper in loops that the rest cannot have. Values stay with the entries of tensors that list
+//! coordinates, so that no implicit zero is computed. Integers are left as they are: their quotients are rounded.
 
 use crate::legalise::functions::has_functions;
 use crate::legalise::order::best_order;
@@ -28,7 +27,7 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// A factor of a product, or what it is divided by.
+/// A factor of a product, or a divisor.
 #[derive(Clone, Copy)]
 enum Factor<'e> {
     Tensor(&'e Access),
@@ -37,7 +36,7 @@ enum Factor<'e> {
 }
 
 impl Legaliser<'_> {
-    /// The value of a task, with temporaries for what keeps its products from being split.
+    /// The value of a task, with temporaries for the factors that prevent splitting its products.
     pub(super) fn with_plain_factors(&mut self, task: &Task) -> Option<Expr> {
         let is_real = task.compute.is_float() && !task.compute.is_complex();
         if self.request.commands.given || !is_real {
@@ -53,7 +52,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// A value whose sums of products over all elements of the result are temporaries, if these are split.
+    /// The value, where a sum of a product over all elements of the result is a temporary if its loops are split then.
     fn sums_apart(&mut self, e: Expr, task: &Task, found: &mut bool) -> Expr {
         let Expr::Reduce { op, .. } = &e else {
             return e.map_children(&mut |child| self.sums_apart(child, task, found));
@@ -77,7 +76,7 @@ impl Legaliser<'_> {
         becomes_plain || splits(self, task) || has_other_loops(self, task)
     }
 
-    /// A sum of a product of tensors alone, if it is better split than what it was.
+    /// A sum as a product of plain tensors, if that can be split better than the sum.
     fn plain_product(&mut self, task: &Task) -> Option<Expr> {
         let sum = one_sum(self, &task.value, task.compute);
         let Expr::Reduce { vars, body, .. } = sum else { return None };
@@ -101,7 +100,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// Tensors in place of all factors: those of the product, or temporaries.
+    /// Plain tensors in place of all factors: those of the product, or temporaries.
     fn plain_factors(&mut self, factors: &[Factor<'_>], task: &Task) -> Option<Vec<Expr>> {
         let tensors: Vec<&Access> = factors.iter().filter_map(|f| f.tensor()).collect();
         let mut own: Vec<Vec<Factor<'_>>> = vec![vec![]; tensors.len()];
@@ -110,7 +109,7 @@ impl Legaliser<'_> {
             let Some(value) = factor.value() else { continue };
             match home(self, &tensors, &value.free_vars(), task.compute) {
                 Some(home) => own[home].push(factor),
-                // 1 / d(i) is rounded before it is multiplied.
+                // A quotient that is stored first is rounded: 1 / d(i) would be rounded before it is multiplied.
                 None if matches!(factor, Factor::Over(_)) => return None,
                 None => alone.push(value),
             }
@@ -139,7 +138,7 @@ impl Legaliser<'_> {
         Some(plain)
     }
 
-    /// A tensor multiplied and divided by its own factors; nothing if that would fill it.
+    /// A tensor, multiplied and divided by some factors; `None` if that would fill it.
     fn joined(&mut self, tensor: &Access, own: &[Factor<'_>], task: &Task) -> Option<Expr> {
         let first = Box::new(Expr::Access(tensor.clone()));
         let value = own.iter().fold(*first, |value, factor| match factor {
@@ -156,13 +155,12 @@ impl Legaliser<'_> {
     }
 }
 
-/// Whether the cheapest loops of a sum begin with other variables than those of the result.
+/// Whether the cheapest loops of a sum begin with other variables than the result.
 fn has_other_loops(cx: &Context<'_>, task: &Task) -> bool {
     !best_order(cx, task, false).vars.starts_with(&cx.storage_order(task))
 }
 
-/// Whether a factor that is no tensor takes long, and has by far fewer elements than the product has
-/// terms.
+/// Whether a factor that is not a tensor is expensive, and has far fewer elements than the product has terms.
 fn pays_alone(cx: &Context<'_>, factors: &[Factor<'_>], compute: DataType) -> bool {
     let tensors: Vec<&Access> = factors.iter().filter_map(|f| f.tensor()).collect();
     let size = |vars: &[IndexVar]| vars.iter().map(|v| cx.dimension_of(*v)).product::<f64>();
@@ -181,7 +179,7 @@ fn pays_alone(cx: &Context<'_>, factors: &[Factor<'_>], compute: DataType) -> bo
     })
 }
 
-/// The tensor to multiply or divide by something of these variables: one with few entries, which has no more then.
+/// The tensor to multiply or divide by factors over these variables: one with few entries, which stay as few.
 fn home(
     cx: &Context<'_>,
     tensors: &[&Access],
@@ -196,7 +194,7 @@ fn home(
     (0..tensors.len()).filter(fits).min_by_key(cost)
 }
 
-/// The variables of an operand, in the order of its levels where these store nothing else.
+/// The variables of an operand: in the order of its levels, if these store modes.
 fn order_of(cx: &Context<'_>, access: &Access) -> Vec<IndexVar> {
     let levels = cx.level_vars(access);
     let vars = Expr::Access(access.clone()).free_vars();
@@ -230,7 +228,7 @@ impl<'e> Factor<'e> {
     }
 }
 
-/// The factors of a product, and of the numerators in it.
+/// Collects the factors and divisors of a product, and those of numerators in it.
 fn factors_of<'e>(e: &'e Expr, into: &mut Vec<Factor<'e>>) {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => {

@@ -1,7 +1,7 @@
-//! Reductions in fewer loops around each other: nested ones as one, terms of fewer variables apart, and
-//! what lacks variables of the result once for all of their coordinates. The terms of `min`, `max`, `and` and
-//! `or` are grouped by their variables, so that parts of them are the same however the terms were joined, and
-//! reduced one by one where their merge would have many cases.
+//! Reductions in fewer nested loops: nested reductions become one, terms with fewer variables are reduced separately,
+//! and a reduction that lacks variables of the result is computed once for all of their coordinates. The terms of
+//! `min`, `max`, `and` and `or` are grouped by their variables, so that equal parts are found however the terms were
+//! written, and are reduced one by one if their merge would have many cases.
 //!
 //! ```text
 //! min(a(i), B(i,j), c(i))                min(min(a(i), c(i)), B(i,j))
@@ -10,7 +10,7 @@
 //! C(i,k) = sum(j, A(i,j))                t(i) = sum(j, A(i,j));  C(i,k) = t(i)
 //! ```
 //!
-//! Under a schedule none of that happens: its commands name the loops of the statement.
+//! None of this happens under a schedule, whose commands name the loops of the statement.
 
 use crate::legalise::rewrite::factorize::independent;
 use crate::legalise::rewrite::merge_size::merges_little;
@@ -20,7 +20,7 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// A value with nested reductions as one, and with terms of fewer variables apart.
+/// The value, with nested reductions joined, and terms with fewer variables reduced separately.
 pub(in crate::legalise) fn regrouped(cx: &Context<'_>, value: Expr, compute: DataType) -> Expr {
     if cx.request.commands.given {
         return value;
@@ -34,7 +34,7 @@ pub(in crate::legalise) fn regrouped(cx: &Context<'_>, value: Expr, compute: Dat
     regroup(value, has_negatives.then_some(&is_sparse))
 }
 
-/// Tells values that are zero at most elements. There is none where differences have to stay, as those of integers.
+/// Tells which values are zero at most elements. `None` where differences have to stay, as with integers.
 type Negation<'f> = Option<&'f dyn Fn(&Expr) -> bool>;
 
 impl Legaliser<'_> {
@@ -52,7 +52,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// The task with a minimum, a maximum, `any` or `all` of terms whose merge has many cases as one of each term.
+/// A `min`, `max`, `any` or `all` of terms whose merge has many cases becomes one reduction per term.
 pub(in crate::legalise) fn terms_apart(cx: &Context<'_>, task: Task) -> Task {
     let Expr::Reduce { op, vars, body } = &task.value else { return task };
     let many = !cx.request.commands.given && !merges_little(cx, body, task.compute);
@@ -82,7 +82,7 @@ fn regroup(e: Expr, negation: Negation<'_>) -> Expr {
     }
 }
 
-/// Nested reductions of one operator as one, over its variables as its value comes to them.
+/// Nested reductions of one operator become one, over the variables in the order in which they appear.
 fn joined(e: Expr) -> Expr {
     let Expr::Reduce { op, mut vars, mut body } = e else { return e };
     loop {
@@ -103,7 +103,7 @@ fn joined(e: Expr) -> Expr {
     }
 }
 
-/// The terms of an operator that gives the same in any order, but for the sign of 0, those of the same variables
+/// The terms of an operator whose order does not matter, but for the sign of 0, with terms of the same variables
 /// together.
 fn grouped(op: BinaryOp, terms: Vec<&Expr>, negation: Negation<'_>) -> Expr {
     let join = |a, b| Expr::Binary(op, Box::new(a), Box::new(b));
@@ -125,9 +125,10 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
     !vars.iter().any(|v| others.contains(v))
 }
 
-/// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
-/// loops of their own. Terms of `min`, `max`, `any` and `all` that lack a variable need no loop over it: it
-/// becomes a test that there are coordinates. Products stay: one of the factors may overflow where another is 0.
+/// A reduction, where terms that need fewer loops than all of them, or whose factors have loops of their own, are
+/// reduced separately. Terms of `min`, `max`, `any` and `all` that lack a variable need no loop over it: the loop
+/// becomes a test that the variable has coordinates. Products stay whole: one of the factors may overflow where
+/// another is 0.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
     if op == ReduceOp::Mul {
@@ -144,7 +145,7 @@ fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
         let is_alone = op == ReduceOp::Add && is_separable(term, &vars);
         match groups.iter_mut().find(|(others, _)| *others == loops) {
             Some((_, sum)) if !is_alone => *sum = join(sum.clone(), term.clone()),
-            // Nothing joins a group of no loops: variables are reduced over.
+            // No other term joins a group with the key of no loops: the loops of each term have the reduced variables.
             _ => groups.push((if is_alone { vec![] } else { loops }, term.clone())),
         }
     }
@@ -157,10 +158,10 @@ fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     }
 }
 
-/// What is reduced, with differences as sums of negative terms, if these have loops of their own then.
+/// The reduced value, with differences as sums of negative terms, if these have loops of their own then.
 ///
-/// In a sum, differences of dense values stay if one of them has all variables of the difference: both sums may be large
-/// where the differences are small. In minima and maxima parentheses stay.
+/// In a sum, a difference of dense values stays if one of the values has all variables of the difference: both sums
+/// may be large where the differences are small. In minima and maxima parentheses stay.
 fn opened(op: ReduceOp, vars: &[IndexVar], body: &Expr, negation: Negation<'_>) -> Option<Expr> {
     let is_sparse = negation?;
     let splits = |a: &Expr, b: &Expr| {
@@ -188,7 +189,7 @@ fn opened(op: ReduceOp, vars: &[IndexVar], body: &Expr, negation: Negation<'_>) 
     (helps && found != *body).then_some(found)
 }
 
-/// A sum with differences of such sides as sums.
+/// A sum in which the differences that `splits` picks become sums.
 fn without_differences(e: Expr, splits: &dyn Fn(&Expr, &Expr) -> bool) -> Expr {
     match e {
         Expr::Binary(BinaryOp::Add, a, b) => {
@@ -201,7 +202,7 @@ fn without_differences(e: Expr, splits: &dyn Fn(&Expr, &Expr) -> bool) -> Expr {
     }
 }
 
-/// Sums and differences that are computed from the left, `a - b - c`, as sums.
+/// A sum or difference that is computed from the left, `a - b - c`, as a sum of negative terms.
 fn negative_terms(e: Expr) -> Expr {
     match e {
         Expr::Binary(BinaryOp::Add, a, b) => plus(negative_terms(*a), *b),
@@ -223,7 +224,7 @@ fn negated(e: Expr) -> Expr {
     }
 }
 
-/// Whether sums over a product are of factors that share none, so that each is computed by loops of its own.
+/// Whether the sums over a product have no common factor, so that each has loops of its own.
 fn is_separable(term: &Expr, vars: &[IndexVar]) -> bool {
     let factors: Vec<Vec<IndexVar>> =
         terms(term, BinaryOp::Mul).into_iter().map(Expr::free_vars).collect();
@@ -246,7 +247,7 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let mut program = parse(text).unwrap();
-        // Of these, matrices are sparse.
+        // In this test, matrices are sparse.
         let is_sparse = |e: &Expr| e.accesses().iter().any(|a| a.indices.len() == 2);
         let value = program.statements[0].value.clone();
         program.statements[0].value = regroup(value, Some(&is_sparse));

@@ -1,4 +1,4 @@
-//! Rows of several operands are merged two at a time, where that costs less.
+//! Merges rows of several operands two at a time, where that costs less.
 //!
 //! ```text
 //! A(i,j) = B(i,j) * C(i,j) + D(i,j)        B, C, D: csr
@@ -7,11 +7,11 @@
 //! forall(i, forall(j, A(i,j) = t(i,j) + D(i,j)))
 //! ```
 //!
-//! The cost rule: a merge of two operands has no unpredictable branch for each coordinate, one of more has several
-//! and took 1.2 to 2.5 times as long, unless two that are needed everywhere lead it, as `D` and `E` in
-//! `(B(i,j) + C(i,j)) * D(i,j) * E(i,j)`. What an operand with far fewer entries decides is not worth computing whole.
-//! Where all join, as in sums, temporaries are nearly as large as the result: a few are worth that where rows are known to be long;
-//! for many a register or a workspace is better, see [`super::nary_sum`].
+//! The cost rule: a merge of two operands has no unpredictable branch for each coordinate. A merge of more operands
+//! has several, and took 1.2 to 2.5 times as long, unless two operands that are needed everywhere lead it, as `D` and
+//! `E` in `(B(i,j) + C(i,j)) * D(i,j) * E(i,j)`. A part is not worth computing whole if an operand with far fewer
+//! entries decides where it is needed. In sums, temporaries are nearly as large as the result: with a few operands
+//! that pays if rows are known to be long; with many, a register or a workspace is better, see [`super::nary_sum`].
 
 use super::row_workspaces::has_reduction;
 use super::temporaries::replaced;
@@ -23,15 +23,16 @@ use crate::plan::access::distinct;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// A part that is merged apart walks at most so many times the entries of an operand that decides where it is needed.
+/// A separately merged part walks at most this many times the entries of an operand that decides where the part is
+/// needed.
 const FEW_DECIDED: u64 = 4;
-/// Rows that join take longer to merge than to begin if they have at least so many entries.
+/// From this number of entries on, a merge of summed rows takes longer than its start.
 const LONG_ROW: f64 = 5.0;
-/// At most so many operands that join are merged two at a time, since each merge walks all that came before.
+/// At most this many summed operands are merged two at a time, since each merge walks all entries of the earlier ones.
 const MOST_JOINED: u32 = 6;
 
 impl Legaliser<'_> {
-    /// A value of rows of which at least three are merged, with two at a time in a temporary, where that costs less.
+    /// A value that merges at least three rows, with two of them merged into a temporary, where that costs less.
     pub(super) fn merged_in_pairs(
         &mut self,
         value: Expr,
@@ -42,7 +43,7 @@ impl Legaliser<'_> {
         while mixes_rows(self, &value, compute) {
             let mut path = vec![];
             path_to_pair(self, &value, &mut path);
-            // Where two operands are not worth it, perhaps the term is that another decides.
+            // If two operands are not worth it, their term may be, where the other operand decides.
             let within = path.into_iter().skip(1).rev();
             let mut parts = within.filter(|part| is_worth_all(self, part, &value, compute));
             let Some(pair) = parts.next().cloned() else { break };
@@ -55,8 +56,8 @@ impl Legaliser<'_> {
     }
 }
 
-/// Whether three operands or more, all of one sparse level over the same variables, meet and join in one loop, or
-/// join in long rows.
+/// Whether three operands or more, each with one sparse level over the same variables, intersect and unite in one
+/// loop, or unite in long rows.
 fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
     let accesses = value.accesses();
     let listing: Vec<&&Access> = accesses.iter().filter(|a| !cx.is_full(a)).collect();
@@ -81,9 +82,10 @@ fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
     }
 }
 
-/// Whether the merge is led by operands that are needed everywhere ([`crate::plan::Merge::Led`]) and is best left whole: two
-/// seldom meet, so that the others are hardly read, and one that a single other follows needs no temporary. Where the
-/// rest of the value has far fewer entries than the leaders, or one leader than another, two at a time are better.
+/// Whether operands that are needed everywhere lead the merge ([`crate::plan::Merge::Led`]), and it is best left
+/// whole: two leaders seldom meet, so the others are hardly read; a leader with a single follower needs no temporary.
+/// Where the rest of the value has far fewer entries than the leaders, or one leader than another, two at a time are
+/// better.
 fn is_led(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
     let mut operands = distinct(value);
     operands.retain(|a| !cx.is_full(a));
@@ -100,19 +102,19 @@ fn is_led(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
     is_even && (leaders.len() > 1 || leaders.len() == 1 && operands.len() == 2)
 }
 
-/// Whether nothing is left of a value where an operand has no entry.
+/// Whether the value is gone where an operand has no entry.
 fn is_needed(cx: &Context<'_>, value: &Expr, operand: &Access, compute: DataType) -> bool {
     matches!(cx.facts(compute).expr_without(value, &|a| a == operand), Expr::Literal(_))
 }
 
-/// Whether rows of operands are known to have so many entries; of what is computed from them nothing is known.
+/// Whether rows of operands are known to have at least this many entries; of temporaries nothing is known.
 fn are_rows_of(cx: &Context<'_>, rows: &[&&Access], least: f64) -> bool {
     let length = |a: &&&Access| cx.fan_out(a, *cx.level_vars(a).last()?);
     let mut lengths = rows.iter().filter_map(length).peekable();
     lengths.peek().is_some() && lengths.all(|length| length >= least)
 }
 
-/// Whether all of a part is worth computing: no operand with far fewer entries decides where it is needed.
+/// Whether a part is worth computing whole: no operand with far fewer entries decides where it is needed.
 fn is_worth_all(cx: &Context<'_>, part: &Expr, value: &Expr, compute: DataType) -> bool {
     let own = part.accesses();
     let walked: Option<u64> = own.iter().map(|a| cx.known_entries(a)).sum();
@@ -123,7 +125,7 @@ fn is_worth_all(cx: &Context<'_>, part: &Expr, value: &Expr, compute: DataType) 
         let decides = |a: &&&Access| {
             !cx.is_full(a) && is_needed(e, a) && !(own.contains(a) && is_needed(part, a))
         };
-        // What is computed may have few entries.
+        // Temporaries may have few entries.
         let is_few = |a: &&Access| match (walked, cx.input_entries(a)) {
             (Some(walked), Some(needed)) => walked > needed.saturating_mul(FEW_DECIDED),
             _ => true,
@@ -138,7 +140,7 @@ fn is_worth_all(cx: &Context<'_>, part: &Expr, value: &Expr, compute: DataType) 
     true
 }
 
-/// From a value down to the first of its largest parts with two operands that list coordinates.
+/// The path from a value down to the first of its largest parts with two operands that list coordinates.
 fn path_to_pair<'e>(cx: &Context<'_>, e: &'e Expr, path: &mut Vec<&'e Expr>) {
     path.push(e);
     if cx.listing(e) <= 2 {

@@ -1,5 +1,5 @@
-//! Sums of rows of a dense result whose elements are narrower than sums: a workspace holds those of the
-//! row at hand.
+//! Workspaces for rows of a dense result whose elements are narrower than its sums; a workspace holds one row at a
+//! time.
 //!
 //! ```text
 //! C(i,k) = A(i,j) * B(j,k)        C: dense{f32}, sums are f64
@@ -7,7 +7,7 @@
 //! forall(i, where(forall(k, C(i,k) = w(k)), forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
 //! ```
 //!
-//! Without it, a temporary as large as the result would hold them (tensor algebra compilation with
+//! Without the workspace, a temporary as large as the result would hold the sums (tensor algebra compilation with
 //! workspaces, section 5).
 
 use crate::cin::Stmt;
@@ -18,21 +18,21 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::IndexVar;
 
-/// The most elements of a workspace, as far as dimensions are known: it has to stay in the caches.
+/// The largest number of elements of a workspace, where dimensions are known: it has to stay in cache.
 const MOST: u64 = 1 << 16;
 
-/// Rows that a workspace holds.
+/// The rows that a workspace holds, one at a time.
 pub(in crate::legalise) struct Rows {
-    /// So many of the outermost loops are around it.
+    /// The number of outer loops around the workspace.
     pub(in crate::legalise) outer: usize,
-    /// Its variables, in the order in which the row is written.
+    /// The variables of the workspace, in the order in which the row is written.
     pub(in crate::legalise) row: Vec<IndexVar>,
-    /// How it stores each mode.
+    /// The level format of each of its modes.
     pub(in crate::legalise) kind: LevelKind,
 }
 
-/// The rows of a task, if a workspace should hold them. Longer products may be factored, which needs sums that a tensor
-/// holds.
+/// The rows of a task, if a workspace should hold them. A longer product may be factored instead; its sums then have
+/// to be held by a tensor.
 pub(in crate::legalise) fn summed_rows(
     cx: &Context<'_>,
     task: &Task,
@@ -82,10 +82,10 @@ pub(in crate::legalise) fn row_loops(
     Stmt::forall(outer, Stmt::Where { consumer, producer })
 }
 
-/// Whether elements of the result hold what its value is summed in.
+/// Whether elements of the result can hold intermediate sums.
 pub(in crate::legalise) fn holds_sums(cx: &Context<'_>, task: &Task) -> bool {
     let datatype = cx.program.storage(task.result).datatype;
-    // Of truth values, a partial result tells what has come so far where nothing that comes can take it back.
+    // A truth value can hold an intermediate result if later terms cannot reverse it.
     let tells = match &task.value {
         Expr::Reduce { op: ReduceOp::Or | ReduceOp::And | ReduceOp::Mul, .. } => true,
         Expr::Reduce { op: ReduceOp::Add, body, .. } => is_nonnegative(cx, body),
@@ -96,7 +96,7 @@ pub(in crate::legalise) fn holds_sums(cx: &Context<'_>, task: &Task) -> bool {
     is_logical || datatype == cx.program.accumulator(&task.value, task.compute)
 }
 
-/// Whether an expression of truth values and coordinates is never less than 0.
+/// Whether an expression of truth values and coordinates is never negative.
 fn is_nonnegative(cx: &Context<'_>, e: &Expr) -> bool {
     use BinaryOp::{Add, Max, Min, Mul};
     match e {

@@ -1,4 +1,4 @@
-//! Semirings: what multiplies distributes over what sums.
+//! Semirings: an operator that distributes over a reduction.
 //!
 //! ```text
 //! sum(j, A(i,j) * B(j,k))           products, summed
@@ -7,7 +7,7 @@
 //! any(j, and(A(i,j), B(j,k)))       paths
 //! ```
 //!
-//! "Sums" and "products" of rewrites are those of any of them.
+//! In rewrites, "sums" and "products" are those of any semiring.
 
 use crate::legalise::Context;
 use crate::notation::{Access, Expr, Slicing};
@@ -15,7 +15,7 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// A reduction, the operator that distributes over it, and the type of what they compute.
+/// A reduction, the operator that distributes over it, and the compute type.
 #[derive(Clone, Copy)]
 pub(in crate::legalise) struct Semiring {
     pub(in crate::legalise) sum: ReduceOp,
@@ -24,13 +24,13 @@ pub(in crate::legalise) struct Semiring {
 }
 
 impl Semiring {
-    /// Products, summed.
+    /// The semiring of sums and products.
     pub(super) fn arithmetic(compute: DataType) -> Semiring {
         Semiring { sum: ReduceOp::Add, times: BinaryOp::Mul, compute }
     }
 
-    /// The semiring of a reduction, its variables and what it reduces. Sums of integers are one factor of a minimum:
-    /// what is added to that of nothing overflows.
+    /// The semiring of a reduction, with its variables and its reduced value. Integer sums are one factor of a
+    /// minimum: adding to the value of an empty minimum would overflow.
     pub(super) fn of(value: &Expr, compute: DataType) -> Option<(Semiring, &Vec<IndexVar>, &Expr)> {
         let Expr::Reduce { op: sum, vars, body } = value else { return None };
         let times = match (sum, &**body) {
@@ -49,7 +49,7 @@ impl Semiring {
         Some((Semiring { sum: *sum, times, compute }, vars, body))
     }
 
-    /// The sum of a product over some variables, if there are any.
+    /// The sum of a product over some variables; without variables, the product.
     pub(super) fn summed(self, vars: Vec<IndexVar>, factors: Vec<Expr>) -> Expr {
         let body = self.product(factors);
         match vars.is_empty() {
@@ -75,14 +75,14 @@ impl Semiring {
         }
     }
 
-    /// The factors of a product of tensors, and of slices that are read forwards; none if it is more than that.
+    /// The tensors of a product, where slices are ascending; `None` if it has other factors.
     pub(super) fn tensors(self, product: &Expr) -> Option<Vec<&Access>> {
         let mut factors = vec![];
         self.factors(product, &mut factors);
         factors.into_iter().map(read_forwards).collect()
     }
 
-    /// Whether an operand lists the coordinates of which there are terms.
+    /// Whether there are only terms at coordinates that an operand lists.
     pub(super) fn lists(self, cx: &Context<'_>, access: &Access) -> bool {
         !cx.is_full(access) && self.skips(cx, access)
     }
@@ -95,7 +95,7 @@ impl Semiring {
         absent.zip(identity).is_some_and(|(absent, id)| absent.same_value(id))
     }
 
-    /// Whether a factor decides its product, as zero does, where the operands that `absent` picks have no entry.
+    /// Whether the product is annihilated by a factor where the operands that `absent` picks have no entry.
     pub(in crate::legalise) fn vanishes(
         self,
         cx: &Context<'_>,
@@ -107,15 +107,14 @@ impl Semiring {
         matches!(left, Expr::Literal(c) if self.times.annihilated_left(c).is_some())
     }
 
-    /// Whether the identity of the sum decides its product, whatever the other factors are. Zero does not beside
-    /// infinity.
+    /// Whether the identity of the sum annihilates every product. Zero does not beside infinity.
     pub(super) fn absorbs(self) -> bool {
         let is_logical = matches!(self.sum, ReduceOp::Or | ReduceOp::And);
         is_logical || self.compute.integers().is_some()
     }
 }
 
-/// A tensor, or a slice that is read forwards.
+/// A tensor without slices, or with ascending ones.
 pub(super) fn read_forwards(factor: &Expr) -> Option<&Access> {
     let Expr::Access(access) = factor else { return None };
     let ascends = |s: &Slicing| matches!(s, Slicing::Taken(_)) && s.ascends();

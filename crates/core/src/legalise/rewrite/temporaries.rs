@@ -1,4 +1,4 @@
-//! Splitting one task into several: what is computed beforehand into temporaries.
+//! Splits one task into several: parts that are computed beforehand into temporaries.
 //!
 //! Seven reasons:
 //!
@@ -36,17 +36,17 @@ use tamis_ir::algebra::ZeroRule;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar};
 
-/// What becomes of the zeros of a part of a value.
+/// How zeros of a part of a value matter.
 #[derive(Clone, Copy)]
 enum Zeros {
-    /// They are added, so that implicit ones are as good as computed ones.
+    /// Zeros are added: implicit ones are as good as computed ones.
     Added,
-    /// They are multiplied or divided: an implicit 0 annihilates, a computed one over 0 is no number.
+    /// Zeros are multiplied or divided: an implicit 0 annihilates, while a computed 0 divided by 0 is a NaN.
     Multiplied,
 }
 
 impl Zeros {
-    /// What becomes of the zeros of an expression's operands, where this becomes of its own.
+    /// How zeros of an expression's operands matter, if zeros of the expression matter as `self` says.
     fn within(self, e: &Expr) -> Zeros {
         match e {
             Expr::Binary(op, ..) if op.zero_rule() != ZeroRule::Neither => Zeros::Multiplied,
@@ -61,11 +61,11 @@ struct Part {
     vars: Vec<IndexVar>,
 }
 
-/// Whether a value's operands are to meet in one merge.
+/// Whether the operands of a value should be in one merge.
 type Fits<'f> = &'f dyn Fn(&Context<'_>, &Expr) -> bool;
 
 impl Legaliser<'_> {
-    /// The task with the parts worth computing beforehand replaced by temporaries.
+    /// The task with worthwhile parts replaced by temporaries.
     pub(in crate::legalise) fn split(&mut self, task: Task) -> Task {
         let task = self.repeated(task);
         let task = self.with_vectors(task);
@@ -85,7 +85,7 @@ impl Legaliser<'_> {
         };
         let task = Task { value, ..task };
         if listed_sum(self, &task).is_some() {
-            // What comes one by one is combined in the type of the sum, and elements beside entries are written at the end.
+            // Scattered entries are combined in the type of the sum, and padding beside entries is written at the end.
             let spreads = self.program.storage(task.result).format.spreads();
             if holds_sums(self, &task) && !spreads {
                 return task;
@@ -112,8 +112,8 @@ impl Legaliser<'_> {
         Task { value, ..task }
     }
 
-    /// Replaces two kinds of reductions by temporaries. Some do not fit into loops over `outer`. Others are loop-invariant
-    /// there: each is a number with a kernel of its own, so that threads share both kernels.
+    /// Replaces reductions by temporaries if they do not fit into loops over `outer`, or are loop-invariant there:
+    /// each of the latter is a number with a kernel of its own, so that threads share both kernels.
     fn hoist_reductions(&mut self, e: Expr, outer: &[IndexVar], compute: DataType) -> Expr {
         let Expr::Reduce { op, vars, body } = e else {
             return e.map_children(&mut |child| self.hoist_reductions(child, outer, compute));
@@ -133,9 +133,9 @@ impl Legaliser<'_> {
         self.temporary("t", None, used, reduction, compute)
     }
 
-    /// Computes parts of a value in temporaries until no merge has too many lattice points: first operands
-    /// are copied that list coordinates in more levels than they need, as blocks may. Parts that stand in the
-    /// value more than once go next. If two operands of many levels are already too many, each temporary joins two.
+    /// Computes parts of a value in temporaries until no merge has too many lattice points. First come copies of
+    /// operands that list coordinates in more levels than necessary, as blocks may; then parts that occur in the value
+    /// more than once. If two operands of many levels are already too many, each temporary joins two.
     fn narrow(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
         let mut value = value;
         while !merges_little(self, &value, compute) {
@@ -157,7 +157,7 @@ impl Legaliser<'_> {
             if parts.is_empty() && self.listing(&value) > 2 {
                 find_parts(self, &value, order, (compute, two), &mut parts);
             }
-            // The first of those with the fewest entries, however the operands were written.
+            // The first of the parts with the fewest entries, whatever the written order.
             let size = |part: &Part| {
                 let density = self.density(&part.value, compute).unwrap_or(1.0);
                 density * self.trips_over(&part.vars)
@@ -175,9 +175,8 @@ impl Legaliser<'_> {
         value
     }
 
-    /// Makes the task a copy of a temporary where the result itself cannot hold partial sums: it
-    /// starts at another value than the reduction, or its elements are narrower. A register can,
-    /// but for those of parts.
+    /// Makes the task a copy of a temporary if the result cannot hold partial sums: it starts from another value than
+    /// the reduction, or its elements are narrower. A register can hold them, except for sums of parts.
     fn accumulate_elsewhere(&mut self, task: Task) -> Task {
         let Expr::Reduce { op, .. } = &task.value else { return task };
         let storage = self.program.storage(task.result);
@@ -204,8 +203,7 @@ impl Legaliser<'_> {
         Task { value, ..task }
     }
 
-    /// Makes the task a copy of a temporary where that is better than to assemble the result itself
-    /// in the order in which its entries come.
+    /// Makes the task a copy of a temporary if that is better than assembling the result in the order of the loops.
     ///
     /// Where entries store elements for others, what holds the entries anyway is better a tensor, of
     /// which it is known what it takes before the result is allocated.
@@ -233,7 +231,7 @@ impl Legaliser<'_> {
             },
         };
         let task = Task { value, ..task };
-        // What is gathered in the order of the loops may become the result by rows in its order.
+        // A temporary gathered in loop order may become the result row by row.
         let loops = best_order(self, &task, true).vars;
         let written = output_order(self, &task, &loops, &[]);
         let Some(temporary) = gathered_elsewhere(self, &task, (&loops, &[]), written) else {
@@ -244,7 +242,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// A temporary with these variables and levels, in which loops gather what a task computes.
+/// A temporary with these variables and levels, in which loops gather the values of a task.
 fn gathered_in(
     l: &mut Legaliser<'_>,
     (vars, format): (Vec<IndexVar>, Format),
@@ -256,7 +254,8 @@ fn gathered_in(
     gathered
 }
 
-/// A format of rows for a temporary that would be full, though the result's fill value stands where no operand has an entry.
+/// A format of rows for a temporary that would otherwise be full, although elements without operand entries have the
+/// result's fill value.
 fn listed_where_absent(cx: &Context<'_>, task: &Task) -> Option<Format> {
     let storage = cx.program.storage(task.result);
     let inferred =
@@ -270,8 +269,8 @@ fn listed_where_absent(cx: &Context<'_>, task: &Task) -> Option<Format> {
         .then(|| Format::in_order((0..task.vars.len()).map(kind)))
 }
 
-/// Whether the operands of a reduction can be read in storage order when the loops over `outer` are around its
-/// own, and without a copy: blocks, slots and diagonals need loops over these.
+/// Whether the operands of a reduction can be read in storage order, without a copy, inside loops over `outer`:
+/// blocks, slots and diagonals need loops over these.
 fn fits_within(cx: &Context<'_>, reduction: &Expr, outer: &[IndexVar]) -> bool {
     reduction.accesses().iter().all(|access| {
         if !cx.request.commands.given && !cx.access_methods().is_reached(access, outer) {
@@ -287,8 +286,8 @@ fn fits_within(cx: &Context<'_>, reduction: &Expr, outer: &[IndexVar]) -> bool {
     })
 }
 
-/// The operand stored by blocks or diagonals that lists coordinates in the most levels, if a copy by modes has fewer
-/// such levels; with the variables of the copy, in the order of the operand, and its format.
+/// Among operands stored by blocks or diagonals, the one that lists coordinates in the most levels, if a copy by modes
+/// has fewer such levels; with the variables of the copy, in the order of the operand, and the copy's format.
 fn copied_plain(cx: &Context<'_>, value: &Expr) -> Option<(Access, Vec<IndexVar>, Format)> {
     if cx.request.commands.given {
         return None;
@@ -313,7 +312,7 @@ fn copied_plain(cx: &Context<'_>, value: &Expr) -> Option<(Access, Vec<IndexVar>
     })
 }
 
-/// The largest operand trees that fit one merge, from the left.
+/// Finds the largest operand trees that fit one merge, from the left.
 fn find_parts(
     cx: &Context<'_>,
     e: &Expr,
@@ -340,8 +339,7 @@ fn find_parts(
     }
 }
 
-/// The format of a temporary that tells an implicit 0 from a computed one, where the inferred
-/// format does not.
+/// A format for a temporary that distinguishes implicit from computed zeros, where the inferred format does not.
 fn with_presence(
     cx: &Context<'_>,
     e: &Expr,
@@ -355,7 +353,7 @@ fn with_presence(
     (inferred.is_full() && vanishes).then(|| Format::in_order(kinds))
 }
 
-/// Whether a workspace for each row of a sparse result holds its sums, until the row is appended.
+/// Whether a workspace for each row of a sparse result holds its sums until the row is appended.
 fn gathers_rows(cx: &Context<'_>, task: &Task, order: &Order) -> bool {
     let format = &cx.program.storage(task.result).format;
     let levels = format.levels();
@@ -363,7 +361,7 @@ fn gathers_rows(cx: &Context<'_>, task: &Task, order: &Order) -> bool {
     let revisits = cx.access_methods().is_revisited(task.value.accesses().into_iter(), &task.vars);
     let written = output_order(cx, task, &order.vars, &order.converted);
     let gathered = matches!(written, OutputOrder::Gathered | OutputOrder::Counted);
-    // What has a position for each element is added to where it is.
+    // A result with a position for each element is added to in place.
     lists
         && !format.is_placed()
         && gathered
@@ -371,7 +369,7 @@ fn gathers_rows(cx: &Context<'_>, task: &Task, order: &Order) -> bool {
         && levels.iter().filter(|l| !l.kind.properties().full).count() == 1
 }
 
-/// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.
+/// Whether the cheapest loops have all reductions innermost, so that a register holds each sum.
 fn reduces_innermost(cx: &Context<'_>, task: &Task) -> bool {
     let order = best_order(cx, task, false);
     let kept = |a: &&Access| !order.converted.contains(a);
@@ -383,7 +381,7 @@ fn reduces_innermost(cx: &Context<'_>, task: &Task) -> bool {
     !revisits && reduced.iter().filter(|&&r| r).count() == inner
 }
 
-/// A value with every use of a part replaced.
+/// A value with every occurrence of a part replaced.
 pub(super) fn replaced(e: Expr, part: &Expr, by: &Expr) -> Expr {
     match e == *part {
         true => by.clone(),
@@ -391,13 +389,13 @@ pub(super) fn replaced(e: Expr, part: &Expr, by: &Expr) -> Expr {
     }
 }
 
-/// How often a part stands in a value.
+/// How often a part occurs in a value.
 fn uses(e: &Expr, part: &Expr) -> usize {
     let within = || e.children().into_iter().map(|child| uses(child, part)).sum();
     if e == part { 1 } else { within() }
 }
 
-/// Whether some use of a part is multiplied or divided.
+/// Whether some occurrence of a part is multiplied or divided.
 fn is_multiplied(e: &Expr, part: &Expr, zeros: Zeros) -> bool {
     if e == part {
         return matches!(zeros, Zeros::Multiplied);

@@ -1,4 +1,5 @@
-//! Vectors over one variable are multiplied beforehand, where the entries of a sparse operand would repeat that.
+//! Multiplies vectors over one variable beforehand, where the entries of a sparse operand would repeat the
+//! multiplications.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j) / d(j)                 t(j) = x(j) / d(j)
@@ -7,19 +8,21 @@
 //! T(i,j) = A(i,j) / s(i) * log(n / d(j))      t(j) = log(n / d(j))
 //!                                             T(i,j) = A(i,j) / s(i) * t(j)
 //!
-//! T(i,j) = A(i,j) * (x(j) + e(j))             t(j) = x(j) + e(j)      x: dense, e: sparse, met once and not for each row
+//! T(i,j) = A(i,j) * (x(j) + e(j))             t(j) = x(j) + e(j)      x: dense, e: sparse, merged once, not for each
+//! row
 //!                                             T(i,j) = A(i,j) * t(j)
 //! ```
 //!
-//! So are functions of vectors where all operands are dense, which other loops would repeat:
+//! The same holds for functions of vectors where all operands are dense and other loops would repeat them:
 //!
 //! ```text
 //! L(i,j) = T(i,j) + log(p(j))                 t(j) = log(p(j))
 //!                                             L(i,j) = T(i,j) + t(j)
 //! ```
 //!
-//! Vectors over the variable of the operand's outermost level are left to its loop ([`crate::legalise::order`]).
-//! Divisors stay divisors: what has no numerator of its own stays.
+//! Vectors over the variable of the operand's outermost level are left to the loop over it
+//! ([`crate::legalise::order`]).
+//! Divisors stay divisors: a divisor without a numerator over the same variable stays in the value.
 
 use crate::legalise::functions::{has_functions, is_slow_function};
 use crate::legalise::order::association::flatten;
@@ -32,11 +35,11 @@ use tamis_ir::algebra::{BinaryOp, Strictness};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// So many times as many entries as elements are worth a vector.
+/// A vector pays if there are at least this many entries for each of its elements.
 const WORTH: f64 = 2.0;
 
 impl Legaliser<'_> {
-    /// The task with temporaries for the products of vectors that its entries would repeat.
+    /// The task with temporaries for products of vectors that entries would repeat.
     pub(in crate::legalise) fn with_vectors(&mut self, task: Task) -> Task {
         let is_real = task.compute.is_float() && !task.compute.is_complex();
         if self.request.commands.given || !is_real {
@@ -79,7 +82,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// The variable of vectors that are worth multiplying beforehand.
+/// The variable whose vectors are worth multiplying beforehand.
 fn repeated_var(
     cx: &Context<'_>,
     factors: &[(BinaryOp, &Expr)],
@@ -102,7 +105,7 @@ fn repeated_var(
     })
 }
 
-/// Whether every operand is stored in full, over two variables or more in all.
+/// Whether every operand is full, and they have two variables or more.
 fn repeats_functions(cx: &Context<'_>, value: &Expr) -> bool {
     let accesses = value.accesses();
     let vars: BTreeSet<IndexVar> = accesses.iter().flat_map(|a| a.indices.clone()).collect();
@@ -110,12 +113,12 @@ fn repeats_functions(cx: &Context<'_>, value: &Expr) -> bool {
     dense && vars.len() > 1 && vars.into_iter().all(|var| cx.dimension_of(var) >= WORTH)
 }
 
-/// Whether elements of a vector have functions, or merge what is stored in full with what is not.
+/// Whether elements of a vector have functions, or merge full operands with sparse ones.
 fn takes_long(cx: &Context<'_>, vector: &Expr) -> bool {
     has_functions(vector) || vector.accesses().into_iter().any(|a| !cx.is_full(a))
 }
 
-/// Whether a value is a vector over a variable, of elements that all have a value.
+/// Whether a value is a vector over a variable in which every element has a value.
 fn is_vector(cx: &Context<'_>, value: &Expr, compute: DataType, var: IndexVar) -> bool {
     let accesses = value.accesses();
     let is_full = accesses.iter().all(|a| cx.is_full(a));
@@ -129,7 +132,7 @@ fn is_vector(cx: &Context<'_>, value: &Expr, compute: DataType, var: IndexVar) -
         && (is_full || is_merged())
 }
 
-/// The product of factors, and divided by others, the first numerator first.
+/// The product of factors and quotient by divisors, the first numerator first.
 fn product(mut factors: Vec<(BinaryOp, Expr)>) -> Expr {
     if let Some(first) = factors.iter().position(|(op, _)| *op == BinaryOp::Mul) {
         factors[..=first].rotate_right(1);

@@ -8,26 +8,26 @@ use crate::steps::CONTIGUOUS;
 use std::cmp::Ordering;
 use tamis_ir::ids::IndexVar;
 
-/// Bytes of rows that stay in cache while they are gathered.
+/// The number of bytes of gathered rows that stay in cache.
 const CACHE: f64 = (4 << 20) as f64;
 
-/// How much cheaper it has to be to sum full factors beforehand.
+/// Summing full factors beforehand has to cost at most this share.
 const WORTH: f64 = 0.75;
 
-/// Factors to multiply beforehand.
+/// Factors to multiply and sum beforehand.
 #[derive(Clone)]
 pub(super) struct Contraction {
-    /// Which of the factors.
+    /// Flags of the chosen factors.
     pub(super) factors: Vec<bool>,
-    /// The variables that are summed with them.
+    /// The variables summed within these factors.
     pub(super) summed: Vec<IndexVar>,
-    /// Those of the temporary.
+    /// The variables of the temporary.
     pub(super) kept: Vec<IndexVar>,
-    /// The trip count of the loops, all coordinates visited.
+    /// The trip count of the loops, if all coordinates are visited.
     trips: f64,
-    /// How many of the factors list coordinates.
+    /// The number of chosen factors that list coordinates.
     listing: usize,
-    /// Whether every element of the temporary is a sum of something.
+    /// Whether no element of the temporary is an empty reduction.
     pub(super) is_whole: bool,
     /// Whether splitting the loops for rows of the result may do as well. For one factor it does if the loops begin with a
     /// variable of the temporary: they compute each of its elements once, in a register. For several full factors it
@@ -35,18 +35,18 @@ pub(super) struct Contraction {
     pub(super) is_inside: bool,
 }
 
-/// A product over which is summed, and what it may have multiplied beforehand.
+/// A product with sums, and which of its factors may be multiplied beforehand.
 #[derive(Clone, Copy)]
 pub(super) struct Candidates<'p> {
     pub(super) cx: &'p Context<'p>,
     pub(super) semiring: Semiring,
     pub(super) factors: &'p [&'p Access],
-    /// The variables of the sums.
+    /// The summed variables.
     pub(super) summed: &'p [IndexVar],
 }
 
 impl Candidates<'_> {
-    /// What the rule allows, best first.
+    /// The contractions that the rule allows, best first.
     pub(super) fn best_first(self) -> Vec<Contraction> {
         if self.factors.len() < 2 {
             return vec![];
@@ -79,7 +79,7 @@ impl Candidates<'_> {
         let trips = cx.trips_over(&inner);
         let pays = || match before[..] {
             [] => false,
-            // A number is computed once, and what reads it is cut for threads.
+            // A number is computed once, and threads share the kernel that reads it.
             _ if kept.is_empty() && !cx.request.commands.given => true,
             [only] if !long => self.pays_once((only, &after), &kept),
             _ => listed || long || self.pays_dense((&before, &after), (&within, &kept)),
@@ -94,8 +94,8 @@ impl Candidates<'_> {
         worth.then_some(Contraction { factors, summed, kept, trips, listing, is_whole, is_inside })
     }
 
-    /// Whether full factors are better summed for all coordinates beforehand: better than for the entries of a sparse
-    /// factor, or, if all factors are full, better than in one nest of loops.
+    /// Whether full factors are better summed beforehand for all coordinates: better than for the entries of a sparse
+    /// factor, or, if all factors are full, better than in one loop nest.
     fn pays_dense(
         &self,
         (before, after): (&[&Access], &[&Access]),
@@ -121,7 +121,7 @@ impl Candidates<'_> {
         first < WORTH * last
     }
 
-    /// Whether the sums of one factor are better computed once than wherever the others need them.
+    /// Whether the sums of one factor are better computed once than wherever the other factors need them.
     fn pays_once(&self, (factor, after): (&Access, &[&Access]), kept: &[IndexVar]) -> bool {
         let cx = self.cx;
         let entries = |a: &Access| match self.lists(a) {
@@ -135,7 +135,7 @@ impl Candidates<'_> {
             Some(_) => sparse
                 .filter_map(|a| Some((entries(a)?, a)))
                 .map(|(n, a)| {
-                    // Once for each entry, and for each coordinate that it does not tell.
+                    // Once for each entry, and for each coordinate of variables that the entry does not have.
                     n * cx.trips_over(&without(kept, &a.indices))
                 })
                 .min_by(f64::total_cmp),
@@ -145,14 +145,14 @@ impl Candidates<'_> {
         !cx.request.commands.given && own + left < WORTH * needed * (own / left)
     }
 
-    /// Whether a sum shares factors with more sums than are looked at together.
+    /// Whether a sum is connected by factors to more sums than the search considers together.
     fn is_long(&self, var: IndexVar) -> bool {
         let factors: Vec<&[IndexVar]> = self.factors.iter().map(|a| &a.indices[..]).collect();
         let groups = independent(&factors, self.summed);
         groups.iter().any(|group| group.contains(&var) && group.len() > MAX_SUMS)
     }
 
-    /// The full factors over a variable and the sparse one that samples them, if this leaves less to
+    /// The full factors over a variable and the sparse factor that samples them, if contracting these leaves less to
     /// gather at a time.
     fn sampled(&self, var: IndexVar) -> Option<Contraction> {
         let Candidates { cx, factors, summed, .. } = *self;
@@ -182,7 +182,7 @@ impl Candidates<'_> {
         let at = factors.iter().position(|a| *a == sampler)?;
         chosen[at] = true;
         let trips = cx.trips_over(&inner);
-        // Where the sampler has an entry there is something to sum.
+        // Where the sampler has an entry, the sum has a term.
         let summed = within;
         Some(Contraction {
             factors: chosen,
@@ -195,8 +195,8 @@ impl Candidates<'_> {
         })
     }
 
-    /// The variables of one nest of loops that contains a given variable. Factors that share no variable with the others,
-    /// and are summed to a number, have loops of their own.
+    /// The variables of the loop nest around a given variable. Factors that share no variable with the others, and are
+    /// summed to a number, have loops of their own.
     fn beside(&self, var: IndexVar) -> Vec<IndexVar> {
         let Candidates { factors, summed, .. } = *self;
         let mut vars = vec![var];
@@ -224,7 +224,7 @@ impl<'f> Sides<'f> {
     }
 }
 
-/// The sums that only the inner factors are over.
+/// The summed variables that only inner factors have.
 fn within(summed: &[IndexVar], inner: &[IndexVar], outer: &[IndexVar]) -> Vec<IndexVar> {
     summed.iter().copied().filter(|v| inner.contains(v) && !outer.contains(v)).collect()
 }
@@ -233,7 +233,7 @@ fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
     vars.iter().copied().filter(|v| !others.contains(v)).collect()
 }
 
-/// The variables of factors, in the order in which they come.
+/// The variables of factors, in order of appearance.
 fn variables(factors: &[&Access]) -> Vec<IndexVar> {
     let mut vars = vec![];
     for &var in factors.iter().flat_map(|a| &a.indices) {

@@ -1,4 +1,4 @@
-//! Products of many factors, a few at a time.
+//! Contracts products of many factors, a few factors at a time.
 //!
 //! ```text
 //! D(i,l) = A(i,j) * B(j,k) * C(k,l)          forall(i, forall(j, forall(k, forall(l, ..))))
@@ -7,53 +7,51 @@
 //! D(i,l) = t(i,k) * C(k,l)                   loops over i, k, l
 //! ```
 //!
-//! The rule: the factors over a variable that is summed are multiplied and summed beforehand if
-//! that leaves fewer loops around each other in both kernels, if a sparse factor says which of its
-//! coordinates there are, and if no sparse factor that is left says that few elements of the
-//! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
-//! variables the one that leaves the temporary of the lowest order goes first, and of these the one whose loops, and those
-//! that it leaves, cost the least; of more than three factors the one with the fewest iterations of loops, then the one with the
-//! fewest sparse factors.
+//! The rule: the factors over a summed variable are multiplied and summed beforehand if both kernels then have fewer
+//! nested loops, if a sparse factor lists coordinates of the variable, and if no remaining sparse factor makes most
+//! elements of the temporary unnecessary (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several variables,
+//! the one whose temporary has the lowest order goes first; of these, the one for which the loops of the temporary and
+//! of the rest cost the least; with more than three factors, the one with the fewest loop iterations, then the fewest
+//! sparse factors.
 //!
-//! A sampled product is summed beforehand, at the entries of what samples it, if both sides gather
-//! rows and together these are more than a cache holds: one after the other they fit better.
+//! A sampled product is summed beforehand, at the entries of its sampler, if both sides gather rows and these together
+//! exceed a cache: one side at a time they fit better.
 //!
 //! ```text
 //! A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)       t(i,j) = B(i,j) * C(i,k) * D(j,k)
 //!                                                  A(i,l) = t(i,j) * E(j,l)
 //! ```
 //!
-//! Full factors are summed beforehand where the entries of a sparse one are known to be so many that this takes
-//! fewer steps.
+//! Full factors are summed beforehand if a sparse factor is known to have so many entries that this takes fewer steps.
 //!
 //! ```text
 //! Z(i,o) = A(i,j) * X(j,f) * W(f,o)          t(j,o) = X(j,f) * W(f,o)         16 columns of W instead of 64 of X
 //!                                            Z(i,o) = A(i,j) * t(j,o)
 //! ```
 //!
-//! So is a single factor over variables that no other has, for the same reason.
+//! The same goes for a single factor over variables that no other factor has.
 //!
-//! ```text
+//! R(i,j) = A(i,j) * D(j,l)                   t(j) = D(j,l)                    once, not for each entry of A
 //! R(i,j) = A(i,j) * D(j,l)                   t(j) = D(j,l)                    once, and not for each entry of A
-//!                                            R(i,j) = A(i,j) * t(j)
+//! R(i,j) = x(i) * D(j,l)                     t(j) = D(j,l)                    once, not for each i
 //! R(i,j) = x(i) * D(j,l)                     t(j) = D(j,l)                    once, and not for each i
 //!                                            R(i,j) = x(i) * t(j)
 //! ```
 //!
-//! Products in which more sums share factors than are looked at together
-//! ([`crate::legalise::rewrite::factorize`]) have some summed beforehand even if no factor is sparse.
+//! If more sums share factors than the search considers together ([`crate::legalise::rewrite::factorize`]), some are
+//! summed beforehand even if no factor is sparse.
 //!
-//! A temporary of floats must track empty reductions: its zero would make a NaN of an
-//! infinite factor that meets nothing in the product as it is written. Where its levels would have a
-//! position for each coordinate, a mask tells.
+//! A temporary of floats must track empty reductions: its zero would give a NaN with an infinite factor that has no
+//! counterpart in the product as written. If its levels would have a position for each coordinate, a mask marks the
+//! elements with terms.
 //!
 //! ```text
 //! y(i) = A(i,j) * B(j,k) * x(k)       t(j) = B(j,k) * x(k)         t: bitmap
 //!                                     y(i) = A(i,j) * t(j)
 //! ```
 //!
-//! Sums that are factors are split as if all had been written as one, whatever the parentheses.
-//! Neither happens under a schedule, whose commands name the loops of the statement.
+//! Sums that are factors are split as if all were written as one, whatever the parentheses. None of this happens under
+//! a schedule, whose commands name the loops of the statement.
 
 mod candidates;
 
@@ -73,17 +71,17 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// Contractions of up to so many factors are compared by what their loops cost. With more factors, a contraction leaves
-/// three or more, which are contracted too: the estimate does not count that.
+/// Contractions of up to this many factors are compared by the cost of their loops. With more factors, a contraction
+/// leaves three or more, which are contracted in turn; the estimate ignores that.
 const MOST_WEIGHED: usize = 3;
 
-/// The most elements of a temporary with a mask, which has a position for each of them, entries or not.
+/// The largest number of elements of a temporary with a mask, which has a position for each element.
 const MOST_MASKED: f64 = (1 << 26) as f64;
 
 impl Legaliser<'_> {
-    /// The task with factors replaced by temporaries as long as the rule holds.
+    /// The task with factors replaced by temporaries, as long as the rule allows it.
     pub(in crate::legalise) fn contracted(&mut self, mut task: Task) -> Task {
-        // Commands split the loops of all factors.
+        // Commands split the loops over all factors.
         if self.request.commands.apart {
             return task;
         }
@@ -113,7 +111,7 @@ impl Legaliser<'_> {
                 match self.summed(contraction, factors, &task, semiring) {
                     Summed::Before(temporary) => contracted = Some((contraction, temporary)),
                     Summed::Not => continue,
-                    // The next candidates are dearer than these loops.
+                    // The remaining candidates cost more than these loops.
                     Summed::ByRows => {}
                 }
                 break;
@@ -123,7 +121,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The temporary of a contraction, unless its elements are of floats and may be empty reductions.
+    /// The temporary of a contraction; none if its elements are floats that may be empty reductions.
     fn summed(
         &mut self,
         contraction: &Contraction,
@@ -138,13 +136,14 @@ impl Legaliser<'_> {
             true => contraction.is_inside && order_apart(self, task).is_some(),
             false => row.is_some() && splits_rows(self, task),
         };
-        // A temporary saves nothing where loops that are split compute each of its elements once.
+        // If split loops compute each element of the temporary once, it saves nothing.
         if contraction.is_inside && splits && (is_product || row.is_some()) {
             return Summed::Not;
         }
         let Contraction { summed, kept, is_whole, .. } = contraction.clone();
         let body = semiring.product(factors);
-        // Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].
+        // A workspace for one row of the result replaces a temporary for all rows: see
+        // [`crate::legalise::rewrite::factorize`].
         let row = row.filter(|_| is_product || splits);
         let is_row = |v: &IndexVar| {
             Some(*v) == row || self.program.derived.ancestors(*v).iter().any(|of| Some(*of) == row)
@@ -154,7 +153,7 @@ impl Legaliser<'_> {
         let is_shared = row.is_some() && body.accesses().iter().all(begins);
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let is_known = is_whole || semiring.absorbs();
-        // Empty reductions must be told by the levels of the temporary. Each mode is tried as the first.
+        // The levels of the temporary have to mark empty reductions. Each mode is tried as the first one.
         let turns = if is_known || is_shared { 1 } else { kept.len().max(1) };
         let temporary = (0..turns).find_map(|first| {
             let before = self.program.clone();
@@ -181,7 +180,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// A product and the variables that are summed.
+/// A product, and the variables that are summed.
 #[derive(Clone, Copy)]
 struct Product<'p> {
     semiring: Semiring,
@@ -208,8 +207,8 @@ impl Product<'_> {
         self.semiring.summed(left, after)
     }
 
-    /// Puts the cheapest contraction first. Only those whose temporary has the lowest order are compared. The cost is that
-    /// of the temporary and of the product that is left.
+    /// Moves the cheapest contraction to the front, comparing those whose temporary has the lowest order. The cost is
+    /// that of the temporary and of the remaining product.
     fn weigh(&self, l: &mut Legaliser<'_>, candidates: &mut [Contraction], task: &Task) {
         let order = |c: &Contraction| c.kept.len();
         let tied = candidates.iter().take_while(|c| order(c) == order(&candidates[0])).count();
@@ -233,7 +232,7 @@ impl Product<'_> {
         candidates[..=cheapest.unwrap_or(0)].rotate_right(1);
     }
 
-    /// What a contraction and the loops that it leaves cost.
+    /// The cost of a contraction and of the loops for the rest.
     fn cost(&self, l: &mut Legaliser<'_>, contraction: &Contraction, task: &Task) -> f64 {
         let (before, known) = (l.program.clone(), l.program.kernels.len());
         let [factors, _] = self.sides(contraction);
@@ -247,7 +246,7 @@ impl Product<'_> {
         };
         let cost = temporary.map(|temporary| {
             let kernels = l.program.kernels[known..].iter();
-            // What loops apart cost is estimated without the entries that are known.
+            // The cost of separate loops is estimated without the known numbers of entries.
             let whole = |k: &Kernel| k.choices.iter().find(|c| !c.apart).map_or(0.0, |c| c.cost);
             let first: f64 = kernels.map(whole).sum();
             let rest = Task { value: self.with(contraction, temporary), ..task.clone() };
@@ -259,18 +258,18 @@ impl Product<'_> {
     }
 }
 
-/// What becomes of factors that may be multiplied beforehand.
+/// How factors that may be multiplied beforehand are summed.
 enum Summed {
-    /// A temporary holds their sums.
+    /// In a temporary.
     Before(Expr),
-    /// Loops over rows of the result hold those of a row.
+    /// In a workspace for one row of the result at a time.
     ByRows,
-    /// They stay in the product.
+    /// Not beforehand: they stay in the product.
     Not,
 }
 
-/// A sum of a product whose factors may be sums as one sum of all factors. Sums without a sparse
-/// factor stay: they are over all coordinates, and of a dimension of size 0 they are zeros.
+/// Rewrites a sum of a product, some factors of which are sums, as one sum over all factors. Sums without a sparse
+/// factor stay: they are over all coordinates, and over a dimension of size 0 they are 0.
 pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr, compute: DataType) -> Expr {
     let Some((semiring, vars, body)) = Semiring::of(value, compute) else { return value.clone() };
     if cx.request.commands.given {
@@ -300,8 +299,8 @@ pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr, compute: Data
     }
 }
 
-/// Levels of a temporary that would otherwise have a position for each element, with a mask of its
-/// first variable: sparse factors tell where there is something to sum, and those have no other.
+/// Levels with a mask over the first variable, for a temporary that would otherwise have a position for each element.
+/// Sparse factors determine which elements have terms; no others are marked.
 fn masked(cx: &Context<'_>, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {
     let storage = inferred_storage(cx, sum, kept, compute, compute);
     let is_small = cx.trips_over(kept) <= MOST_MASKED;
@@ -310,9 +309,8 @@ fn masked(cx: &Context<'_>, sum: &Expr, kept: &[IndexVar], compute: DataType) ->
     (is_full && is_small).then(|| Format::in_order((0..kept.len()).map(kind)))
 }
 
-/// Whether a kernel stores an element only where something was added to it. Sums that the innermost
-/// loops complete are stored whether they had terms or not where the last level has a position for each
-/// (`schedule::accumulate`).
+/// Whether a kernel stores an element only where a term was added to it. A sum that the innermost loops complete is
+/// stored in any case if the last level has a position for each element (`schedule::accumulate`).
 fn lists_sums(cx: &Context<'_>, kernel: &Kernel, sum: ReduceOp) -> bool {
     let levels = cx.program.storage(kernel.result).format.levels();
     let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
@@ -323,7 +321,7 @@ fn lists_sums(cx: &Context<'_>, kernel: &Kernel, sum: ReduceOp) -> bool {
     kernel.body.for_each_assign(&mut |lhs, op, rhs| {
         let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
         let is_known = match (op, rhs) {
-            // What is gathered elsewhere becomes the entries here.
+            // The entries of the other tensor become those of this one.
             (None, Expr::Access(a)) => of(a.tensor).is_some_and(|k| lists_sums(cx, k, sum)),
             _ => op == Some(sum) && (scatters || lists),
         };

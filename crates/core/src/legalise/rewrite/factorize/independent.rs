@@ -1,4 +1,4 @@
-//! Sums of a product that share no factor: each is computed by loops of its own.
+//! Sums in a product that share no factor: each has loops of its own.
 //!
 //! ```text
 //! R(b) = A(b,i) * B(b,j) * C(j,k)       sums over i, and over j and k
@@ -8,9 +8,9 @@
 //! R(i,k) = exp(A(i,j)) * w(k)           t(i) = sum(j, exp(A(i,j)));  R(i,k) = t(i) * w(k)
 //! ```
 //!
-//! Loops around each other would take the product of their sizes instead of the sum. Products of tensors
-//! are split into loops that share what they can (see [`super`]); here are those that loops cannot split,
-//! of other factors than plain tensors too.
+//! Nested loops would take the product of the sums' sizes instead of their sum. Products of plain tensors are split
+//! into loops that share what they can (see [`super`]); this module handles the others, also with factors that are not
+//! plain tensors.
 
 use crate::legalise::rewrite::factorize::splits_rows;
 use crate::legalise::rewrite::semiring::{Semiring, read_forwards};
@@ -18,7 +18,7 @@ use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::Expr;
 use tamis_ir::ids::IndexVar;
 
-/// How much cheaper it has to be to store the sums of some factors.
+/// Storing the sums of some factors has to cost at most this share.
 const WORTH: f64 = 0.75;
 
 /// The factors of a product, with their variables.
@@ -27,14 +27,14 @@ struct Factors<'e> {
     all: Vec<(&'e Expr, Vec<IndexVar>)>,
 }
 
-/// Factors over variables that are summed, and the others.
+/// The factors over summed variables, and the others.
 struct Sides<'f, 'e> {
     own: Vec<&'f (&'e Expr, Vec<IndexVar>)>,
     left: Vec<&'f (&'e Expr, Vec<IndexVar>)>,
 }
 
-/// The product of the sums that share no factor, for a sum of a product that loops do not split. Sums of
-/// floats that may have no term stay: a factor that is infinite would make a NaN of their zero.
+/// For a sum of a product that loops do not split: the product of the sums that share no factor. A sum of floats that
+/// may be empty stays: its zero would give a NaN with an infinite factor.
 pub(in crate::legalise) fn separated(l: &mut Legaliser<'_>, task: &Task) -> Option<Expr> {
     let (semiring, vars, body) = Semiring::of(&task.value, task.compute)?;
     let mut factors = vec![];
@@ -69,7 +69,7 @@ pub(in crate::legalise) fn separated(l: &mut Legaliser<'_>, task: &Task) -> Opti
     let is_used = |v: &IndexVar| factors.all.iter().any(|(_, own)| own.contains(v));
     let (staying, counting): (Vec<IndexVar>, Vec<IndexVar>) = staying.partition(is_used);
     let sum = semiring.summed(staying, product);
-    // For each coordinate of a variable that no factor has, the same sum is added.
+    // A variable that no factor has repeats the same sum for each of its coordinates.
     Some(semiring.summed(counting, vec![sum]))
 }
 
@@ -80,22 +80,22 @@ impl<'e> Factors<'e> {
         Sides { own, left }
     }
 
-    /// Whether the sum over a group is a number beside factors that vary.
+    /// Whether the sum over a group is a number, while other factors vary.
     fn sums_to_number(&self, group: &[IndexVar]) -> bool {
         let Sides { own, left } = self.sides(group);
         let is_inside = |vars: &[IndexVar]| vars.iter().all(|v| group.contains(v));
         own.iter().all(|(_, vars)| is_inside(vars)) && left.iter().any(|(_, vars)| !vars.is_empty())
     }
 
-    /// Whether the sum over a group always has terms, or is of a type in which the sum of none decides any product.
+    /// Whether the sum over a group is never empty, or the value of an empty sum annihilates any product of its type.
     fn has_terms(&self, cx: &Context<'_>, group: &[IndexVar]) -> bool {
         let own = self.sides(group).own;
         let is_whole = |e: &Expr| !self.semiring.vanishes(cx, e, &|_| true);
         !own.is_empty() && (self.semiring.absorbs() || own.iter().all(|(e, _)| is_whole(e)))
     }
 
-    /// The variables of a temporary for the sum over a group whose factors are more than tensors, if the other factors
-    /// would have it computed many times.
+    /// The variables of a temporary for the sum over a group whose factors are not all plain tensors, if the other
+    /// factors would repeat the sum many times.
     fn stored_once(&self, cx: &Context<'_>, group: &[IndexVar]) -> Option<Vec<IndexVar>> {
         let Sides { own, left } = self.sides(group);
         let variables = |side: &[&(&Expr, Vec<IndexVar>)]| -> Vec<IndexVar> {
@@ -126,7 +126,7 @@ fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
     vars.iter().copied().filter(|v| !others.contains(v)).collect()
 }
 
-/// The summed variables in groups: two are in one group if a factor has both, or if others connect them.
+/// The summed variables in groups, connected by common factors.
 pub(in crate::legalise) fn independent(
     factors: &[&[IndexVar]],
     sums: &[IndexVar],

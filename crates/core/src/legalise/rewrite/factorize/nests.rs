@@ -1,4 +1,4 @@
-//! What nests of a product's loops cost, and how often these run.
+//! The cost of nests of a product's loops, and their trip counts.
 
 use super::product::{Factor, Product, diagonals, lists};
 use crate::legalise::Context;
@@ -8,14 +8,14 @@ use crate::steps::CONTIGUOUS;
 use std::collections::BTreeMap;
 use tamis_ir::ids::IndexVar;
 
-/// Joining a vector into a number.
+/// The cost of summing a vector register to a number.
 const JOIN: f64 = 8.0;
 
-/// What nests of a product's loops have in common.
+/// The properties that nests of a product's loops have in common.
 pub(super) struct Nests<'c, 'r> {
     cx: &'c Context<'r>,
     product: &'c Product,
-    /// For each loop its trip count, and what an iteration costs.
+    /// For each loop its trip count, and the cost of an iteration.
     loops: BTreeMap<IndexVar, (f64, f64)>,
     /// The order in which each operand, and the result, is stored.
     stored: Vec<Vec<IndexVar>>,
@@ -37,7 +37,7 @@ impl<'c, 'r> Nests<'c, 'r> {
         Nests { cx, product, loops, stored }
     }
 
-    /// What a nest of loops costs: its iterations, where contiguous ones are cheap and strides are not.
+    /// The cost of a nest of loops: its iterations; contiguous ones are cheap, strided ones are not.
     pub(super) fn cost(&self, order: &[IndexVar]) -> f64 {
         let (mut trips, mut cost) = (self.product.trips, 0.0);
         for var in order {
@@ -50,7 +50,7 @@ impl<'c, 'r> Nests<'c, 'r> {
         let strides = self.stored.iter().filter(strided).count();
         let lists = lists(self.cx, &self.product.factors, |v| v == inner);
         match strides {
-            // A number that inner loops add to is joined of vectors for each iteration of those around.
+            // An innermost sum to a number adds up a vector register for each iteration of the loops around.
             0 if !lists && joins(self.product, order) => {
                 cost - trips * (1.0 - CONTIGUOUS) + JOIN * trips / self.loops[&inner].0
             }
@@ -60,7 +60,7 @@ impl<'c, 'r> Nests<'c, 'r> {
     }
 }
 
-/// Whether the two innermost loops sum up the same element.
+/// Whether the two innermost loops add to the same element.
 fn joins(product: &Product, order: &[IndexVar]) -> bool {
     let mut inner = order.iter().rev().take(2);
     order.len() > 1 && inner.all(|v| !product.written.contains(v))

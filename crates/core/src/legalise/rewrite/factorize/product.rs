@@ -1,4 +1,4 @@
-//! Products to sum inside of loops.
+//! Products to sum within loops.
 
 use crate::legalise::Context;
 use crate::legalise::order::edges;
@@ -10,24 +10,24 @@ use tamis_ir::ids::IndexVar;
 #[derive(Clone, PartialEq)]
 pub(super) enum Factor {
     Operand(Access),
-    /// What the part of the split of this number leaves, and whether it may be an empty reduction.
+    /// The sum of a part: the number of its split, its variables, and whether it may be an empty reduction.
     Part(usize, Vec<IndexVar>, bool),
 }
 
-/// A product to sum inside of loops.
+/// A product to sum within loops.
 #[derive(Clone)]
 pub(super) struct Product {
     pub(super) semiring: Semiring,
     pub(super) factors: Vec<Factor>,
-    /// The variables of what it is added to.
+    /// The variables of the element that it is added to.
     pub(super) written: Vec<IndexVar>,
-    /// Of these, the first ones that are still to be written in order, by the loops around everything else.
+    /// The leading ones of these that outer loops still have to write in order.
     pub(super) appended: Vec<IndexVar>,
-    /// The variables of the loops around.
+    /// The variables of the surrounding loops.
     pub(super) outer: Vec<IndexVar>,
-    /// Of these, so many leading ones are outside of what it is added to.
+    /// The number of leading loops of `outer` outside of the initialisation of the element.
     pub(super) begun: usize,
-    /// How often the loops around run.
+    /// The trip count of all surrounding loops.
     pub(super) trips: f64,
 }
 
@@ -41,12 +41,13 @@ impl Factor {
 }
 
 impl Product {
-    /// The variables that have no value yet.
+    /// The variables of loops that are still needed.
     pub(super) fn open(&self) -> Vec<IndexVar> {
         self.of_factors(|factor| factor.vars().to_vec())
     }
 
-    /// Those of the loops that are left: over the levels of operands that list coordinates of others than their modes.
+    /// The loops that are still needed, with those over levels of operands that list other coordinates than those of
+    /// modes.
     pub(super) fn loops(&self, cx: &Context<'_>) -> Vec<IndexVar> {
         self.of_factors(|factor| match factor {
             Factor::Operand(a) if !is_by_modes(cx, a) => cx.level_vars(a),
@@ -54,7 +55,7 @@ impl Product {
         })
     }
 
-    /// The variables of what is written, and those of factors, that loops around do not have.
+    /// The variables of the written element and of factors, without those of surrounding loops.
     fn of_factors(&self, vars: impl Fn(&Factor) -> Vec<IndexVar>) -> Vec<IndexVar> {
         let all = self.written.iter().copied().chain(self.factors.iter().flat_map(vars));
         let mut open: Vec<IndexVar> = vec![];
@@ -66,7 +67,7 @@ impl Product {
         open
     }
 
-    /// Whether loops over these variables may merge and search what all operands that have them store.
+    /// Whether loops over these variables may merge and search all operands that have them.
     pub(super) fn are_ascending(&self, cx: &Context<'_>, vars: &[IndexVar]) -> bool {
         self.factors.iter().all(|factor| match factor {
             Factor::Operand(a) => {
@@ -77,7 +78,7 @@ impl Product {
         })
     }
 
-    /// Of these, the ones that are summed.
+    /// The open variables that are summed.
     pub(super) fn sums(&self) -> Vec<IndexVar> {
         let mut sums = self.open();
         sums.retain(|v| !self.written.contains(v));
@@ -85,12 +86,12 @@ impl Product {
     }
 }
 
-/// Whether loops over its modes come to the elements of an operand.
+/// Whether loops over the modes of an operand reach its elements.
 pub(super) fn is_by_modes(cx: &Context<'_>, access: &Access) -> bool {
     cx.is_full(access) || cx.program.storage(access.tensor).format.stores_modes()
 }
 
-/// Whether factors list the coordinates of some of the variables.
+/// Whether a factor lists coordinates of some of the variables.
 pub(super) fn lists(cx: &Context<'_>, factors: &[Factor], of: impl Fn(IndexVar) -> bool) -> bool {
     factors.iter().any(|factor| {
         let Factor::Operand(access) = factor else { return false };
@@ -99,7 +100,7 @@ pub(super) fn lists(cx: &Context<'_>, factors: &[Factor], of: impl Fn(IndexVar) 
     })
 }
 
-/// How many operands are searched for the element of their diagonal at a variable.
+/// The number of operands that are searched for their diagonal element at a variable.
 pub(super) fn diagonals(cx: &Context<'_>, factors: &[Factor], var: IndexVar) -> usize {
     let is_searched = |factor: &&Factor| match factor {
         Factor::Operand(a) => a.is_diagonal() && !cx.is_full(a) && a.indices.contains(&var),
@@ -108,7 +109,7 @@ pub(super) fn diagonals(cx: &Context<'_>, factors: &[Factor], var: IndexVar) -> 
     factors.iter().filter(is_searched).count()
 }
 
-/// Which variables come before which, since levels are read from the outside in.
+/// Which variables have to come before which others, since levels are read from the outside in.
 pub(super) fn edges_of(
     cx: &Context<'_>,
     factors: &[Factor],

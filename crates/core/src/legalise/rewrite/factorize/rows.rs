@@ -1,4 +1,4 @@
-//! Numbers that a part leaves, kept for all entries of a row.
+//! The numbers that a part sums, kept for all entries of a row.
 //!
 //! ```text
 //! A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)
@@ -7,9 +7,9 @@
 //!                 forall(p, forall(k, w(p) += C(i,k) * D(j,k)))))
 //! ```
 //!
-//! Here `p` counts the entries of B's row `i`, and `j` is the coordinate of each. Where one loop over
-//! `j` had both sides, a row of A would be read and written for every entry; so it stays in
-//! registers, and each side asks ahead for the rows that it gathers.
+//! Here `p` counts the entries of B's row `i`, and `j` is the coordinate of each. With one loop over `j` for both
+//! sides, a row of A would be read and written for every entry; with two loops it stays in registers, and each side
+//! prefetches the rows that it gathers.
 
 use super::product::{Factor, Product, lists};
 use crate::cin::Relation;
@@ -18,9 +18,8 @@ use crate::legalise::rewrite::semiring::Semiring;
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
-/// The operand over whose entries each side of a split may have a loop of its own, for the last
-/// variable that is shared. `rest` adds up rows below it, and nothing but this operand decides
-/// which coordinates come.
+/// The operand over whose entries each side of a split may have a loop of its own, for the last shared variable.
+/// `rest` adds up rows below it, and only this operand decides which coordinates are visited.
 pub(super) fn operand(
     cx: &Context<'_>,
     rest: &Product,
@@ -40,7 +39,7 @@ pub(super) fn operand(
     let is_row = kind.walks() && !kind.locates() && p.compact && p.ordered && p.unique;
     let is_reached = levels[..level].iter().all(|(_, v)| above.contains(v));
     let is_alone = listing.next().is_none() && !part.iter().any(|factor| listed(&factor));
-    // Whether anything came has to be the same for every entry.
+    // Whether a sum is empty has to be the same for every entry.
     let is_same = !part.iter().any(|factor| {
         let of_entry = factor.vars().contains(&var);
         of_entry && lists(cx, std::slice::from_ref(factor), |v| !rest.outer.contains(&v))
@@ -52,8 +51,7 @@ pub(super) fn operand(
         .then(|| access.clone())
 }
 
-/// The variable that counts the entries of a row, which replaces the last one that is
-/// shared.
+/// The variable that counts the entries of a row; it replaces the last shared variable.
 pub(in crate::legalise) fn entries(
     cx: &mut Context<'_>,
     access: Access,
