@@ -1,4 +1,4 @@
-//! What copies of operands in another order cost.
+//! The cost of copying operands into another order.
 
 use super::Estimate;
 use crate::format::Format;
@@ -10,7 +10,7 @@ use crate::notation::Access;
 use crate::plan::OutputOrder;
 use tamis_ir::ids::IndexVar;
 
-/// What it costs to copy an entry of an operand into levels of these variables.
+/// The cost of copying an entry of an operand into levels of these variables.
 pub(in crate::legalise) fn conversion(
     cx: &Context<'_>,
     access: &Access,
@@ -28,11 +28,11 @@ pub(in crate::legalise) fn conversion(
 }
 
 impl Estimate<'_> {
-    /// What the copies that an order needs cost.
+    /// The cost of the copies that an order needs.
     pub(super) fn conversions(&self) -> f64 {
         let entries = |access: &Access| -> f64 {
             if let Some(known) = self.operands.cx.known_entries(access) {
-                // Of slots and diagonals only what is inside of the borders is copied.
+                // Padding of slots and diagonals outside of the tensor is not copied.
                 let cells: f64 = access.indices.iter().map(|v| self.dimension(*v)).product();
                 return cells.min(known as f64);
             }
@@ -46,7 +46,7 @@ impl Estimate<'_> {
         let cost = |(access, vars, format): &(Access, Vec<IndexVar>, Format)| {
             conversion(self.operands.cx, access, vars, format)
         };
-        // Accesses of one tensor that are copied in one order have one copy.
+        // Accesses of one tensor that are copied in the same order share a copy.
         let copies = &self.operands.converted;
         let modes = |(access, vars, _): &(Access, Vec<IndexVar>, Format)| {
             let of = |var| access.indices.iter().position(|index| index == var);

@@ -1,8 +1,8 @@
-//! What a loop order costs: a count of iterations from dimensions and guesses of sparsity.
+//! The cost of a loop order: trip counts from dimensions and estimated sparsity.
 //!
-//! The walk mirrors lowering: at each loop some operands are iterated, some located, some searched;
-//! the algebra tells whether every coordinate has to be visited. Weights are in units of one
-//! multiply-add on cached data; they only have to rank orders.
+//! The estimate follows lowering: at each loop some operands are walked, some located, some searched; the algebra
+//! decides whether every coordinate is visited. Weights are in multiply-adds on cached data; they only have to rank
+//! orders.
 
 mod copies;
 mod walks;
@@ -29,35 +29,35 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::ids::IndexVar;
 
-/// A task with some operands imagined in another order.
+/// A task, with some operands as if they were converted.
 pub(super) struct Operands<'l> {
     pub(super) cx: &'l Context<'l>,
     pub(super) task: &'l Task,
-    /// Operands to convert, with the variables of their levels afterwards, and these.
+    /// Operands to convert, with the variables and the format of the converted levels.
     pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
-    /// What the value is without some operands, which orders have in common.
+    /// The task's value without some operands, shared between orders.
     pub(super) without: &'l Without,
 }
 
-/// A task's value without some of its operands. A bit of the key stands for an operand that is absent.
+/// A task's value without some of its operands. The bits of the key are the absent operands.
 pub(super) type Without = RefCell<BTreeMap<u64, Expr>>;
 
-/// Whether there is nothing to do where none of the operands that a loop walks has a coordinate.
+/// Whether there is no work where none of the operands that a loop walks has a coordinate.
 type IsSilent<'s> = dyn Fn(&[(Access, f64)]) -> bool + 's;
 
-/// The walk's state.
+/// The state of the estimate.
 pub(super) struct Estimate<'o> {
     operands: &'o Operands<'o>,
-    /// The variables of the loops so far, and all that follow from them.
+    /// The variables of the loops so far, and all that follow from these.
     known: BTreeSet<IndexVar>,
-    /// Levels descended, per distinct access.
+    /// The number of levels that each access has descended.
     reached: Vec<(Access, usize)>,
-    /// Iterations of the present loop.
+    /// The number of iterations of the current loop, over all loops around it.
     trips: f64,
     cost: f64,
 }
 
-/// What is inside of a task's reduction, if it is one.
+/// The reduced value of a task that is a reduction; otherwise its value.
 fn body(task: &Task) -> &Expr {
     match &task.value {
         Expr::Reduce { body, .. } => body,
@@ -78,7 +78,7 @@ impl Estimate<'_> {
         for at in 1..=vars.len() {
             universal = estimate.enter(vars.split_at(at), body);
             trips.push(estimate.trips);
-            // Contiguous iterations of the innermost loop cost less in the end.
+            // Contiguous iterations of the innermost loop reduce the cost at the end.
             if estimate.cost * CONTIGUOUS > most {
                 return f64::INFINITY;
             }
@@ -91,11 +91,11 @@ impl Estimate<'_> {
             + estimate.revisits(vars)
             + estimate.rereads(vars)
             + estimate.conversions();
-        // Many huge dimensions have more elements than a float tells.
+        // The product of many huge dimensions exceeds the range of floats.
         if cost.is_nan() { f64::INFINITY } else { cost }
     }
 
-    /// The last of some loops, with others inside; says whether it visits every coordinate.
+    /// Enters the last of `loops`, which has loops inside; returns whether it visits every coordinate.
     fn enter(&mut self, (loops, inside): (&[IndexVar], &[IndexVar]), body: &Expr) -> bool {
         let [.., var] = *loops else { return false };
         let silent = |it: &[(Access, f64)]| {
@@ -130,8 +130,8 @@ impl Estimate<'_> {
         universal
     }
 
-    /// At how many of all coordinates the value is not known without what an operand lists there: loops inside that
-    /// reduce it run for these.
+    /// The number of coordinates at which an operand that lists them has an entry that the value depends on:
+    /// reductions in inner loops run only for these.
     fn decided(&self, var: IndexVar, body: &Expr) -> f64 {
         let facts = self.operands.cx.facts(self.operands.task.compute);
         let decides = |access: &Access| {
@@ -145,9 +145,9 @@ impl Estimate<'_> {
         self.reached.iter().filter_map(lists).fold(self.dimension(var), f64::min)
     }
 
-    /// The operands that a loop walks, and how many coordinates they list: of an unordered
-    /// one alone, and what finds coordinates itself, as a hash map does, only where nothing
-    /// else lists them, alone, and if there is nothing to do elsewhere.
+    /// The operands that a loop walks, and the number of coordinates that each lists. An unordered one is walked
+    /// alone. One that locates, such as a hash map, is walked only if no other operand lists coordinates and there is
+    /// no work elsewhere.
     fn iterated(&self, var: IndexVar, silent: &IsSilent<'_>) -> Vec<(Access, f64)> {
         let here = |wanted: &dyn Fn(LevelKind) -> bool| -> Vec<(Access, f64)> {
             let reached = self.reached.iter();
@@ -171,7 +171,7 @@ impl Estimate<'_> {
         located.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).into_iter().collect()
     }
 
-    /// Descends the levels whose variable is known: by arithmetic, or by a search.
+    /// Descends the levels whose variable is known, by locating or searching.
     fn descend(&mut self) {
         for at in 0..self.reached.len() {
             loop {
@@ -200,7 +200,8 @@ impl Estimate<'_> {
         }
     }
 
-    /// How often a look into a hash map goes on: not where nothing is to be done without an entry.
+    /// The share of hash lookups after which the iteration continues: those that find an entry, if there is no work
+    /// without one.
     fn found(&self, access: &Access, level: usize, var: IndexVar) -> f64 {
         let Operands { cx, task, .. } = self.operands;
         match cx.access_methods().decides(access, task) {
@@ -209,22 +210,22 @@ impl Estimate<'_> {
         }
     }
 
-    /// What looks into a hash map cost, or into an array with its entries, and that.
+    /// The cost of hash lookups, or, if that is less, of copying the entries into an array and looking them up there.
     fn looks(&self, access: &Access) -> f64 {
         let by_hash = HASH * self.trips;
         array_of(self.operands.cx, access)
             .map_or(by_hash, |array| by_hash.min(array.cost + array.look * self.trips))
     }
 
-    /// How many entries of a list have the coordinate of the level above one, among which another is looked for.
+    /// The number of entries in a segment of a level, which a search walks through.
     fn segment(&self, access: &Access, level: usize) -> f64 {
         let above = level.checked_sub(1).and_then(|k| Some((k, self.level(access, k)?.0)));
         let entries = |(k, v)| self.fan_out(access, k, v) / self.dimension(v).max(1.0);
         above.map_or(1.0, entries).max(SEARCH)
     }
 
-    /// Reductions that stay inside the value, with loops of their own inside of those over what they use; so often these
-    /// iterate.
+    /// Adds the cost of reductions within the value, which have their own loops inside of those that bind their
+    /// variables; `iterations` has the iterations at each depth.
     fn inner_reductions(&mut self, e: &Expr, outer: &[IndexVar], iterations: &[f64]) {
         let Expr::Reduce { vars, body, .. } = e else {
             let children = e.children().into_iter();
@@ -241,7 +242,7 @@ impl Estimate<'_> {
         (self.trips, self.known, self.reached) = (trips, known, reached);
     }
 
-    /// The assignment in the innermost loop.
+    /// Adds the cost of the assignment in the innermost loop.
     fn leaf(&mut self, vars: &[IndexVar], universal: bool) {
         let cx = self.operands.cx;
         let task = self.operands.task;
@@ -269,7 +270,7 @@ impl Estimate<'_> {
             let elements: f64 = order.iter().map(|&var| self.dimension(var)).product();
             self.cost += TRANSPOSE * elements;
         }
-        // The next iterations of the loop outside run along as many rows.
+        // Consecutive iterations of the next outer loop stay in as many cached rows.
         let around = vars.iter().rev().nth(1).filter(|_| self.dimension(inner) <= STREAMS);
         let stride = |order: &[IndexVar]| match strided(order) {
             true if order.last() == around => STREAM,
@@ -292,7 +293,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// What functions cost. One whose arguments the innermost loop does not change is computed once, before that loop.
+    /// The cost of functions. A function that is invariant in the innermost loop is computed once, before that loop.
     fn functions(&self, vars: &[IndexVar], universal: bool, e: &Expr) -> f64 {
         let within: f64 =
             e.children().into_iter().map(|child| self.functions(vars, universal, child)).sum();
@@ -304,8 +305,8 @@ impl Estimate<'_> {
         }
     }
 
-    /// What it costs to come to the elements of a full result again after so many others that they are in
-    /// no cache: the loops over these are inside of one that reduces.
+    /// The cost of adding to elements of a full result that have left a cache: loops over many elements are inside of
+    /// a loop that reduces.
     fn revisits(&self, vars: &[IndexVar]) -> f64 {
         let Operands { cx, task, .. } = self.operands;
         let reduces = |v: &IndexVar| !cx.follows(*v, &task.vars);
@@ -323,7 +324,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// What it costs to walk operands once for each iteration of the outermost loop, which they have not.
+    /// The cost of walking operands once for each iteration of an outermost loop over a variable that they lack.
     fn rereads(&self, vars: &[IndexVar]) -> f64 {
         let Operands { cx, task, .. } = self.operands;
         let Some(&outer) = vars.first() else { return 0.0 };
@@ -348,7 +349,7 @@ impl Estimate<'_> {
         Some((program.derived.of_level(format, k, access.tensor, &access.indices), kind))
     }
 
-    /// What a value is where none of these operands has an entry.
+    /// The value where none of these operands has an entry.
     fn without(&self, value: &Expr, operands: &[(Access, f64)]) -> Expr {
         let Operands { cx, task, without, .. } = self.operands;
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
@@ -361,15 +362,15 @@ impl Estimate<'_> {
         without.borrow_mut().entry(bits).or_insert_with(found).clone()
     }
 
-    /// Whether the value is without effect where none of these operands has an entry.
+    /// Whether the value has no effect where none of these operands has an entry.
     fn nothing_without(&self, body: &Expr, operands: &[(Access, f64)]) -> bool {
         let Operands { cx, task, .. } = self.operands;
         let Expr::Literal(c) = self.without(body, operands) else { return false };
         cx.access_methods().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
-    /// Whether one iteration of a loop does what all those do where none of these operands has an entry,
-    /// and the loop need not be cut by coordinates.
+    /// Whether one iteration of a loop can stand for all iterations where none of these operands has an entry, and the
+    /// loop need not be cut by coordinates.
     fn once_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
         let task = self.operands.task;
         let Expr::Reduce { op, .. } = task.value else { return false };
@@ -385,8 +386,9 @@ impl Estimate<'_> {
         facts.takes_once((var, &self.known), (op, &task.vars), &self.without(body, operands))
     }
 
-    /// Whether a loop over coordinates of the result gives elements their fill value where none of these operands has
-    /// an entry, unless a reduction has no coordinates: all of it is inside, and of operands that have none then.
+    /// Whether a loop over coordinates of the result assigns fill values where none of these operands has an entry,
+    /// unless a reduction is empty. All reduced variables have to be inside of the loop, and each of the operands has
+    /// to have all of them.
     fn fills_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
         let Operands { cx, task, .. } = self.operands;
         let Expr::Reduce { op, vars, .. } = &task.value else { return false };
@@ -432,7 +434,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// How many slots each row of an operand has, if its entries are known.
+    /// The number of slots of each row of an operand, if its entries are known.
     fn known_slots(&self, var: IndexVar) -> Option<f64> {
         let (tensor, _) = self.operands.cx.program.derived.slots(var)?;
         let (access, _) = self.reached.iter().find(|(access, _)| access.tensor == tensor)?;
@@ -442,7 +444,8 @@ impl Estimate<'_> {
         Some((positions[at].2 / above.max(1.0)).max(1.0))
     }
 
-    /// How many coordinates an operand lists below a position: few diagonals, if it stores these whole.
+    /// The number of coordinates that an operand lists below a position; of diagonals that are stored whole there are
+    /// few.
     fn fan_out(&self, access: &Access, level: usize, var: IndexVar) -> f64 {
         let dimension = self.dimension(var);
         let kind = |k: usize| self.level(access, k).map(|(_, kind)| kind);
@@ -451,7 +454,7 @@ impl Estimate<'_> {
         if is_alone && here.is_some_and(|kind| kind.properties().branchless) {
             return 1.0;
         }
-        // Every position of a mask is looked at.
+        // A walk reads every element of a mask.
         if here == Some(BITMAP) {
             return dimension;
         }
@@ -468,7 +471,7 @@ impl Estimate<'_> {
         }
     }
 
-    /// The same if its entries are known.
+    /// [`fan_out`](Self::fan_out), if the operand's entries are known.
     fn known_fan_out(&self, access: &Access, level: usize) -> Option<f64> {
         let levels: Vec<(LevelKind, IndexVar)> =
             (0..).map_while(|k| self.level(access, k).map(|(var, kind)| (kind, var))).collect();

@@ -1,4 +1,4 @@
-//! What loops cost that walk operands: steps of walks and merges, and looks at what is located beside.
+//! The cost of loops that walk operands: steps of walks and merges, and lookups in located operands.
 
 use super::{Estimate, Operands};
 use crate::legalise::copies::bitmap::MOST_PLACES;
@@ -8,29 +8,31 @@ use crate::level;
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
-/// What it costs to find few coordinates among many that are listed, each from where the last one is.
+/// The cost of galloping: finding few coordinates among many, each from the last one on.
 fn searched(few: f64, many: f64) -> f64 {
     2.0 * SEARCH * few.max(1.0) * (many / few.max(1.0)).log2()
 }
 
-/// What it costs to ask for what a part of all cases have: the rarer answer is not predicted.
+/// The cost of a branch that is taken for this share of iterations: the rarer outcome is mispredicted.
 pub(in crate::legalise) fn unpredicted(part: f64) -> f64 {
     BRANCH * part.min(1.0 - part).max(0.0)
 }
 
 impl Estimate<'_> {
-    /// What a loop over the coordinates that any operand lists costs each time, and how many these are.
+    /// The cost of a loop over the coordinates that any operand lists, each time it runs, and the number of these
+    /// coordinates.
     pub(super) fn union(&self, var: IndexVar, merged: &[(Access, f64)]) -> (f64, f64) {
-        // They are at most every coordinate.
+        // There are at most as many as the dimension.
         let all = merged.iter().map(|(_, n)| n).sum::<f64>().min(self.dimension(var));
         let repeated: f64 = merged.iter().map(|it| self.repeated(it)).sum();
         (all * self.merge_step(var, merged) + repeated, all)
     }
 
-    /// What a loop over the coordinates that all operands list costs each time, and how many these are.
+    /// The cost of a loop over the coordinates that all operands list, each time it runs, and the number of these
+    /// coordinates.
     pub(super) fn intersection(&self, var: IndexVar, met: &[(Access, f64)]) -> (f64, f64) {
         let least = met.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);
-        // What else meets is walked whole where no copy of it locates coordinates.
+        // An operand is walked as a whole unless a copy of it locates coordinates.
         let (located, walked): (Vec<_>, Vec<_>) =
             met.iter().cloned().partition(|(a, n)| self.is_located(a, *n, var));
         let looks = located.iter().map(|(_, n)| least * unpredicted(n / self.dimension(var)));
@@ -40,11 +42,11 @@ impl Estimate<'_> {
             false => searched(least, it.1).min(step * it.1),
         });
         let steps: f64 = looks.chain(steps).sum();
-        // Where an operand has no coordinate, the others are not looked at.
+        // If an operand has no coordinates, the others are not read.
         ((steps * least.min(1.0)).max(least) * self.slots(met), least)
     }
 
-    /// How many positions of a list have the coordinate of the one before.
+    /// The number of positions of a level with the same coordinate as the position before.
     pub(super) fn repeated(&self, (access, coordinates): &(Access, f64)) -> f64 {
         let below = || {
             let (_, k) = self.reached.iter().find(|(a, _)| a == access)?;
@@ -55,8 +57,9 @@ impl Estimate<'_> {
         below().map_or(0.0, |entries| coordinates * (entries - 1.0).max(0.0))
     }
 
-    /// What a step of a merge costs. A coordinate is of one of these kinds: one certain operand has it alone, or several
-    /// operands have it. A processor predicts the most frequent kind, and each of the others costs a branch.
+    /// The cost of a step of a merge. At each coordinate, either one certain operand has an entry, or several operands
+    /// have one. A processor predicts the most frequent of these cases, and each of the others costs a mispredicted
+    /// branch.
     fn merge_step(&self, var: IndexVar, merged: &[(Access, f64)]) -> f64 {
         let dimension = self.dimension(var).max(1.0);
         let densities: Vec<f64> = merged.iter().map(|(_, n)| (n / dimension).min(1.0)).collect();
@@ -66,14 +69,14 @@ impl Estimate<'_> {
         };
         let alone: Vec<f64> = densities.iter().enumerate().map(|(k, d)| d * without(k)).collect();
         let one: f64 = alone.iter().sum();
-        // A part of a huge dimension is lost beside 1.
+        // One minus a small share rounds to 1 in huge dimensions.
         let any = one.max(1.0 - without(merged.len()));
         let several = any - one;
         let mostly = alone.into_iter().fold(several, f64::max);
         if any > 0.0 { 1.0 + BRANCH * (1.0 - mostly / any) } else { 1.0 }
     }
 
-    /// How many positions a loop walks for each coordinate.
+    /// The number of positions that a loop walks for each coordinate.
     fn slots(&self, iterated: &[(Access, f64)]) -> f64 {
         let is_map = |(access, k): &(Access, usize)| {
             let kind = self.level(access, *k).map(|(_, kind)| kind);
@@ -82,8 +85,8 @@ impl Estimate<'_> {
         if self.reached.iter().any(is_map) { SLOTS } else { 1.0 }
     }
 
-    /// Whether a small copy of an operand finds its coordinates of a variable at once, as loops look for so many that it
-    /// pays: there is none beside sparse copies in the order of the loops.
+    /// Whether a small copy of an operand locates its coordinates of a variable, since lookups are so many that the
+    /// copy pays. There is no such copy beside sparse copies in loop order.
     fn is_located(&self, access: &Access, entries: f64, var: IndexVar) -> bool {
         let Operands { cx, converted, .. } = self.operands;
         let vars = cx.level_vars(access);

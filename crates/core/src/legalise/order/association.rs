@@ -1,13 +1,13 @@
-//! Products associated by loops: what is known outside of a loop is multiplied, and divided, outside.
+//! Associates products by loops: factors that are known outside of a loop are multiplied, and divided, outside.
 //!
 //! ```text
 //! forall(i, forall(j, y(j) += 0.85 * A(i,j) * r(i) / d(i)))
 //! forall(i, forall(j, y(j) += 0.85 * r(i) / d(i) * A(i,j)))
 //! ```
 //!
-//! Factors are sorted by the loop that gives them a value, those of the same loop as they are written. Divisors
-//! stay divisors, so that a number is known to be divided first. Only products of real floats are sorted; under a
-//! schedule, whose commands name expressions, none are.
+//! Factors are sorted by the loop that gives them a value; factors of the same loop keep their order. Divisors stay
+//! divisors, so that a number is known to be divided first. Only products of real floats are sorted, and none under a
+//! schedule, whose commands name expressions.
 
 use crate::cin::Stmt;
 use crate::legalise::Context;
@@ -16,7 +16,7 @@ use tamis_ir::algebra::{BinaryOp, Strictness};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// A statement with its products associated by the loops around them.
+/// A statement with its products associated by the surrounding loops.
 pub(in crate::legalise) fn associated(cx: &Context<'_>, body: Stmt, compute: DataType) -> Stmt {
     let is_real = compute.is_float() && !compute.is_complex();
     match is_real && !cx.request.commands.given {
@@ -48,7 +48,7 @@ fn associated_value(cx: &Context<'_>, e: Expr, loops: &[IndexVar]) -> Expr {
     let depths = factors.iter().map(|(_, factor)| known_after(cx, factor, loops));
     let mut sorted: Vec<_> = depths.zip(&factors).collect();
     let last = sorted.iter().map(|(depth, _)| *depth).max();
-    // One factor from outside has nothing to be multiplied with there.
+    // A single outer factor has no other factor to be multiplied with outside.
     let outer = sorted.iter().filter(|(depth, _)| Some(*depth) < last).count();
     if outer < 2 || is_kept {
         return e.map_children(&mut |child| associated_value(cx, child, loops));
@@ -65,7 +65,7 @@ fn associated_value(cx: &Context<'_>, e: Expr, loops: &[IndexVar]) -> Expr {
     parts.fold(associated_value(cx, first, loops), join)
 }
 
-/// After how many loops a factor has a value: all, if it is computed in these.
+/// The number of loops after which a factor has a value: all loops, if it is computed there.
 fn known_after(cx: &Context<'_>, factor: &Expr, loops: &[IndexVar]) -> usize {
     let is_computed = |tensor| cx.program.is_workspace(tensor);
     if factor.accesses().iter().any(|a| is_computed(a.tensor)) {
@@ -74,7 +74,7 @@ fn known_after(cx: &Context<'_>, factor: &Expr, loops: &[IndexVar]) -> usize {
     factor.free_vars().iter().map(|v| cx.depth(*v, loops)).max().unwrap_or(0)
 }
 
-/// The factors of a product and of the numerators in it, and its divisors.
+/// Collects the factors and divisors of a product, and those of numerators in it.
 pub(in crate::legalise) fn flatten<'e>(e: &'e Expr, into: &mut Vec<(BinaryOp, &'e Expr)>) {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => {

@@ -1,5 +1,5 @@
-//! Over which variables the loops of a task may run: those of the notation, or the levels of an
-//! operand or of the result that store functions of them.
+//! The variables over which the loops of a task may run: those of the notation, or of the levels of an operand or the
+//! result, which may store functions of them.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)       i, j        A: csr
@@ -13,10 +13,10 @@ use crate::legalise::{Context, Task};
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
-/// How many sets of loops are weighed beside those over the variables of the notation.
+/// How many bases are weighed, beside the variables of the notation.
 const MAX_BASES: usize = 8;
 
-/// The sets of loops worth considering, each in a first order.
+/// The bases worth considering, each in a first order.
 pub(in crate::legalise) fn bases(
     cx: &Context<'_>,
     task: &Task,
@@ -34,7 +34,8 @@ pub(in crate::legalise) fn bases(
         let has = |of: &dyn Fn(LevelMap) -> bool| format.levels().iter().any(|l| of(l.map));
         let outer = indices.iter().all(|v| plain.contains(v));
         let repeats = (1..indices.len()).any(|k| indices[..k].contains(&indices[k]));
-        // Along `A(i,i)` the difference of the coordinates is always 0, and slots follow from the row: no loops.
+        // The difference of the coordinates of `A(i,i)` is always 0, and its slots follow from the row: these need no
+        // loops.
         let fixed = |map| repeats && matches!(map, LevelMap::Diff { .. } | LevelMap::Slot(_));
         let is_mapped = has(&|map| !matches!(map, LevelMap::Mode(_)));
         if !is_mapped || !outer || has(&fixed) {
@@ -56,7 +57,7 @@ pub(in crate::legalise) fn bases(
             }
         }
     }
-    // Orders are tried in turn and the first of the cheapest is taken.
+    // Orders are tried in turn, and of equally cheap ones the first is chosen.
     bases.push(plain);
     bases
 }
@@ -70,14 +71,14 @@ fn plain_basis(cx: &Context<'_>, task: &Task) -> Vec<IndexVar> {
     vars
 }
 
-/// The loops over the outermost blocks of a result, the offsets in them, and the variables of the notation.
+/// The loops over the outermost blocks of a result, the offsets in them, and variables of the notation.
 pub(in crate::legalise) fn block_basis(cx: &Context<'_>, task: &Task) -> Vec<IndexVar> {
     let levels = cx.program.level_vars(task.result, &task.vars);
     basis_of(cx, outer_blocks(cx, task, &levels), &plain_basis(cx, task))
 }
 
-/// The outermost levels of a result up to the first that is sparse, and the offsets in their
-/// blocks: loops over these write one row of blocks after another.
+/// The outermost levels of a result down to the first sparse one, and the offsets in their blocks: loops over these
+/// write one row of blocks after another.
 fn outer_blocks(cx: &Context<'_>, task: &Task, vars: &[IndexVar]) -> Vec<IndexVar> {
     let levels = cx.program.storage(task.result).format.levels();
     let full = levels.iter().take_while(|l| l.kind.properties().full).count();
@@ -89,7 +90,7 @@ fn outer_blocks(cx: &Context<'_>, task: &Task, vars: &[IndexVar]) -> Vec<IndexVa
     [&vars[..full], &places].concat()
 }
 
-/// The loops over some levels, and over what does not follow from them.
+/// The loops over some levels, and over the variables that do not follow from these.
 fn basis_of(cx: &Context<'_>, levels: Vec<IndexVar>, plain: &[IndexVar]) -> Vec<IndexVar> {
     let mut basis: Vec<IndexVar> = vec![];
     for var in levels.iter().chain(plain) {
@@ -100,8 +101,8 @@ fn basis_of(cx: &Context<'_>, levels: Vec<IndexVar>, plain: &[IndexVar]) -> Vec<
     basis
 }
 
-/// Whether no variable follows from the others: one that did would come to each coordinate again,
-/// or to the wrong ones.
+/// Whether no variable follows from the others: a loop over one that did would visit coordinates repeatedly, or wrong
+/// ones.
 fn is_independent(cx: &Context<'_>, basis: &[IndexVar]) -> bool {
     let others = |k: usize| [&basis[..k], &basis[k + 1..]].concat();
     (0..basis.len()).all(|k| !cx.follows(basis[k], &others(k)))

@@ -1,4 +1,4 @@
-//! Operands replaced by copies whose levels are in the order of the loops.
+//! Replaces operands by copies whose levels are in the order of the loops.
 //!
 //! ```text
 //! C(i,j) = B(i,j) * X(n,i) * X(n,j)      X_transposed(i,n) = X(n,i)
@@ -25,7 +25,7 @@ impl Legaliser<'_> {
             let name = format!("{}_{how}", self.program.tensors[access.tensor].name);
             let source = with_distinct_indices(self, access);
             let repeats = source.indices != access.indices;
-            // The copy of a diagonal begins with one of the whole tensor.
+            // A copy of a diagonal starts from a copy of the whole tensor.
             let vars = if repeats { source.indices.clone() } else { vars };
             let format = copy_format(self, &source, &vars);
             let mode = |v: &IndexVar| source.indices.iter().position(|own| own == v);
@@ -56,7 +56,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// A copy of the diagonal that a copy of a whole tensor is read on, for these loops.
+/// A copy of the diagonal, read from a copy of the whole tensor, for these loops.
 fn diagonal_of(
     l: &mut Legaliser<'_>,
     of: &Access,
@@ -72,21 +72,21 @@ fn diagonal_of(
     diagonal
 }
 
-/// A copy of a tensor for loops in some order, which other uses of the tensor share.
+/// A copy of a tensor in some order of levels; other uses of the tensor share it.
 struct Copied {
     of: TensorId,
-    /// The part of the tensor that is copied.
+    /// The slices of the tensor that are copied.
     slices: BTreeMap<Mode, Slicing>,
-    /// The modes of the tensor that the levels of the copy are.
+    /// For each level of the copy, the mode of the tensor.
     modes: Vec<Option<usize>>,
-    /// For each mode of the tensor the first that has the same coordinate.
+    /// For each mode of the tensor, the first mode with the same coordinate.
     diagonal: Vec<Option<usize>>,
     format: Format,
     copy: TensorId,
 }
 
 impl Copied {
-    /// Whether another copy is the same.
+    /// Whether two copies are equal.
     fn is_like(&self, other: &Copied) -> bool {
         let has_all_modes = self.modes.iter().all(Option::is_some);
         let is_of_same =

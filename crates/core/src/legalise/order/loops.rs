@@ -21,16 +21,16 @@ use std::collections::BTreeMap;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-/// A statement that computes a register, and after how many of the surrounding loops it can run.
+/// A statement that computes a register, and the number of surrounding loops after which it can run.
 type Producer = (usize, Stmt);
 
 impl Legaliser<'_> {
-    /// The kernel of a task; operands to convert become kernels of their own first.
+    /// The kernel of a task; kernels that convert operands come first.
     pub(in crate::legalise) fn kernel(&mut self, task: Task) -> Kernel {
         if let Some(sum) = listed_sum(self, &task) {
             let body = listing_loops(self, &task, sum);
             let kernel = kernel_of(self, &task, body);
-            // Terms after each other are gathered in a coordinate buffer.
+            // Consecutive loops over terms append to a coordinate buffer.
             let assembly = AssemblyOptions { workspace: false, ..kernel.assembly };
             return Kernel { assembly, ..kernel };
         }
@@ -52,7 +52,7 @@ impl Legaliser<'_> {
             None => self.convert(task.value.clone(), &order, &task),
         };
         let task = Task { value, ..task };
-        // Products of operands that were copied may be split then.
+        // With copied operands, a product may become splittable.
         let apart = if rows.is_none() && copies { split_loops(self, &task) } else { apart };
         let mut kernel = kernel_of(self, &task, Stmt::Sequence(vec![]));
         let mut tags = galloping_loops(self, &task, &order.vars);
@@ -83,7 +83,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// The kernel with these loops, but for what is chosen together with them.
+/// The kernel with this body, and with options that follow from the loops.
 fn kernel_of(l: &Legaliser<'_>, task: &Task, body: Stmt) -> Kernel {
     let workspace = l.has_small_dimensions(task);
     Kernel {
@@ -106,7 +106,7 @@ fn kernel_of(l: &Legaliser<'_>, task: &Task, body: Stmt) -> Kernel {
     }
 }
 
-/// The task with fewer operands to merge, where the loops do not end with the one in which they would be gathered.
+/// The task with fewer operands to merge, if they would be gathered in another loop than the innermost one.
 fn narrowed_for(l: &mut Legaliser<'_>, task: &Task, order: &Order) -> Option<Task> {
     gather(l, task).filter(|gather| !gather.fits(&order.vars))?;
     let narrowed = l.narrowed(task.clone());
@@ -121,13 +121,13 @@ fn is_crowded(cx: &Context<'_>, task: &Task) -> bool {
     most.zip(sizes).is_some_and(|(entries, elements)| entries as f64 > elements)
 }
 
-/// The loops split, where that is cheaper.
+/// The loops split, if that is cheaper.
 fn split_loops(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
     let whole = cx.request.commands.given || gather(cx, task).is_some();
     if whole { None } else { distributed(cx, task) }
 }
 
-/// Whether sparse operands are copied for an order.
+/// Whether an order needs copies of sparse operands.
 fn sorts(cx: &Context<'_>, order: &Order) -> bool {
     order.converted.iter().any(|a| !cx.is_full(a))
 }
@@ -156,8 +156,8 @@ pub(in crate::legalise) fn loops_in_order(
     nest(vars, producers, Stmt::Assign { lhs, op, rhs })
 }
 
-/// How many of the innermost loops a register sums up where each value that comes for a result is
-/// listed: those over what no operand lists, so that as many values come without them.
+/// If the values of a result are listed one by one: how many of the innermost loops a register sums up first. These
+/// are the loops over variables that no operand lists; the number of listed values would be the same without them.
 fn summed_before_listed(
     cx: &Context<'_>,
     task: &Task,
@@ -173,7 +173,7 @@ fn summed_before_listed(
     if reduces { unlisted } else { 0 }
 }
 
-/// Which loops are over reduced variables.
+/// For each loop, whether its variable is reduced.
 pub(in crate::legalise) fn reduced_loops(
     cx: &Context<'_>,
     task: &Task,
@@ -182,8 +182,7 @@ pub(in crate::legalise) fn reduced_loops(
     vars.iter().map(|&v| cx.is_reduced(v, task)).collect()
 }
 
-/// How many of the innermost loops only reduce, with all coordinates of the result known
-/// outside.
+/// The number of innermost loops that only reduce: outside of them all coordinates of the result are known.
 pub(in crate::legalise) fn innermost_reduced(
     cx: &Context<'_>,
     task: &Task,
@@ -195,7 +194,7 @@ pub(in crate::legalise) fn innermost_reduced(
     inner.min(vars.len().saturating_sub(known))
 }
 
-/// Replaces each reduction of a value inside loops over `vars` by a register.
+/// Replaces each reduction of a value within loops over `vars` by a register.
 fn registers(
     cx: &mut Context<'_>,
     e: Expr,
@@ -223,7 +222,7 @@ fn registers(
     Expr::Access(Access::of(register, vec![]))
 }
 
-/// The order of the loops of an inner reduction: the one with the fewest operands against it.
+/// The order of the loops of an inner reduction with the fewest operands against it.
 fn inner_order(cx: &Context<'_>, reduced: &[IndexVar], body: &Expr) -> Vec<IndexVar> {
     let accesses: Vec<Access> = distinct(body);
     let against =
@@ -232,14 +231,14 @@ fn inner_order(cx: &Context<'_>, reduced: &[IndexVar], body: &Expr) -> Vec<Index
     orders.into_iter().min_by_key(against).unwrap_or_else(|| reduced.to_vec())
 }
 
-/// Whether an access meets the variables of an inner reduction in another order than stored.
+/// Whether the order of an inner reduction's loops is against the levels of an access.
 fn against_inner(cx: &Context<'_>, access: &Access, order: &[IndexVar]) -> bool {
     let places: Vec<usize> =
         cx.level_vars(access).iter().filter_map(|v| order.iter().position(|w| w == v)).collect();
     places.windows(2).any(|pair| pair[0] > pair[1])
 }
 
-/// The cheapest loop order for a schedule whose first command splits the statement into several nests of loops.
+/// The cheapest loop order for a schedule whose first command splits the statement into several loop nests.
 fn order_to_part(cx: &Context<'_>, task: &Task) -> Option<Order> {
     let vars = cx.request.commands.apart.then(|| order_apart(cx, task)).flatten()?;
     let direct = |a: &Access| cx.access_methods().of(a, &vars, task) == AccessMethod::Direct;
@@ -247,8 +246,8 @@ fn order_to_part(cx: &Context<'_>, task: &Task) -> Option<Order> {
     direct.then_some(Order { vars, converted: vec![] })
 }
 
-/// The loops around a statement, with each producer where its variables are bound. Producers that
-/// come later in the list are computed first where the depth is the same.
+/// The loops around a statement, with each producer where its variables are bound. Of producers at the same depth,
+/// later ones in the list run first.
 fn nest(vars: &[IndexVar], producers: Vec<Producer>, leaf: Stmt) -> Stmt {
     let mut stmt = leaf;
     for depth in (0..=vars.len()).rev() {

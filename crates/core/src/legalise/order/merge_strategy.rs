@@ -1,4 +1,4 @@
-//! How a loop finds the coordinates that several operands have, where some have far fewer than others.
+//! Which loops gallop, because some of their operands have far fewer coordinates than others.
 //!
 //! ```text
 //! C(i,j) = A(i,j) * B(i,j)      2 entries in a row of A, 300 in one of B      mergeby(j, gallop)
@@ -11,10 +11,10 @@ use crate::plan::plan;
 use std::collections::BTreeMap;
 use tamis_ir::ids::IndexVar;
 
-/// From how many times as many coordinates on a search is faster than a look at each.
+/// The ratio of coordinates from which a search is faster than a walk.
 pub(in crate::legalise) const SKEWED: f64 = 64.0;
 
-/// The loops that would better search, among those over these variables.
+/// The loops over these variables that should gallop.
 pub(in crate::legalise) fn galloping_loops(
     cx: &Context<'_>,
     task: &Task,
@@ -28,19 +28,19 @@ pub(in crate::legalise) fn galloping_loops(
         levels.all(|(level, _)| level.kind.locates() || level.kind.properties().ordered)
     };
     let gallops = |var: &IndexVar| {
-        // Unordered entries are walked, and others searched for each.
+        // Unordered entries are walked, and the other operands are searched for each.
         if !needed.iter().all(|a| in_order(a, var)) {
             return false;
         }
         let few = needed.iter().filter_map(|a| cx.fan_out(a, *var)).fold(f64::INFINITY, f64::min);
-        // Others, as terms of a factor, follow those that are needed.
+        // Other operands, such as terms of a factor, follow the needed ones.
         operands.iter().filter_map(|a| cx.fan_out(a, *var)).any(|many| many >= SKEWED * few)
     };
     let tag = Tag { merge: Some(MergeStrategy::Gallop), ..Tag::default() };
     vars.iter().filter(|v| gallops(v)).map(|&v| (v, tag)).collect()
 }
 
-/// A kernel without the tags of loops that search nothing, as those whose other operands are located.
+/// A kernel without the tags of loops that search no operand, for instance because the other operands are located.
 pub(in crate::legalise) fn only_galloping(program: &Program, mut kernel: Kernel) -> Kernel {
     if !kernel.tags.is_empty() {
         let root = plan(program, &kernel).root;

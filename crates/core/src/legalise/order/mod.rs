@@ -1,11 +1,10 @@
-//! The order of a task's loops, and which operands to store in another order beforehand.
+//! The order of a task's loops, and which operands to store in another order first.
 //!
-//! Candidates are the orders in which every operand's levels can be iterated in storage order
-//! (the topological orders of the iteration graph); when there is none, all orders, where operands
-//! against the order are either searched or converted. Where all of them visit coordinates that an
-//! operand stored in another order would list, as in a product of rows and columns, or would have the
-//! result's entries listed and sorted, as in a product of columns and rows, orders against one operand are
-//! candidates too. The cheapest by [`super::cost`] wins.
+//! Candidates are the orders in which every operand's levels can be iterated in storage order (the topological orders
+//! of the iteration graph). If there is none, all orders are candidates, and operands against the order are searched
+//! or converted. Orders against one operand are candidates, too, where all others visit coordinates that this operand
+//! would list in another order, as in a product of rows and columns, or list and sort the entries of the result, as in
+//! a product of columns and rows. The cheapest order by [`super::cost`] wins.
 
 pub(super) mod association;
 pub(super) mod basis;
@@ -32,22 +31,22 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
-/// How many orders are looked at, at most.
+/// The largest number of candidates.
 const MAX_CANDIDATES: usize = 150;
 
-/// Up to so many variables all of these candidates are weighed.
+/// Up to this number of variables, all of these candidates are weighed.
 const FEW_VARS: usize = 8;
 
-/// So many tasks are remembered with their orders.
+/// The number of tasks whose orders are remembered.
 const WEIGHED: usize = 4;
 
-/// How many operands of one kernel may be searched.
+/// The largest number of operands of one kernel that are searched.
 const MAX_SEARCHED: usize = 2;
 
 /// The loops of a task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Order {
-    /// Outermost first.
+    /// The variables of the loops, outermost first.
     pub(super) vars: Vec<IndexVar>,
     /// Operands to replace by copies stored in this order.
     pub(super) converted: Vec<Access>,
@@ -60,14 +59,14 @@ impl Order {
     }
 }
 
-/// The cheapest order of a task's loops; `as_stored` rules conversions and searches out where it
-/// can: what lists an operand's entries has a position for these alone.
+/// The cheapest order of a task's loops. `as_stored` avoids conversions and searches where possible: for loops that
+/// list the entries of an operand, which alone have positions.
 pub(in crate::legalise) fn best_order(cx: &Context<'_>, task: &Task, as_stored: bool) -> Order {
     let best = best_orders(cx, task, as_stored).into_iter().next();
     best.map(|(_, order)| order).unwrap_or_default()
 }
 
-/// The cheapest orders of a task's loops with their costs, cheapest first.
+/// The cheapest orders of a task's loops, with costs, cheapest first.
 pub(in crate::legalise) fn best_orders(cx: &Context<'_>, task: &Task, as_stored: bool) -> Costs {
     let asked = Asked {
         task: task.clone(),
@@ -78,8 +77,8 @@ pub(in crate::legalise) fn best_orders(cx: &Context<'_>, task: &Task, as_stored:
     cx.weighed.or_insert_with(asked, || weighed(cx, task, as_stored))
 }
 
-/// What the best orders of a task follow from: the task, and the tensors and variables that there are. Nothing is changed of
-/// these once they are made; where some are taken back, all orders are forgotten.
+/// The key of remembered orders: the task, and the numbers of tensors and variables. Existing tensors and variables
+/// never change; if some are removed, all orders are forgotten.
 #[derive(PartialEq)]
 struct Asked {
     task: Task,
@@ -88,7 +87,7 @@ struct Asked {
     gathering: usize,
 }
 
-/// The orders of the last tasks that were asked for.
+/// The orders of recent tasks.
 #[derive(Default)]
 pub(super) struct Weighed(RefCell<Vec<(Asked, Costs)>>);
 
@@ -96,7 +95,7 @@ pub(super) struct Weighed(RefCell<Vec<(Asked, Costs)>>);
 type Costs = Vec<(f64, Order)>;
 
 impl Weighed {
-    /// What is known, or found now.
+    /// The remembered orders, or newly found ones.
     fn or_insert_with(&self, asked: Asked, find: impl FnOnce() -> Costs) -> Costs {
         if let Some((_, orders)) = self.0.borrow().iter().find(|(known, _)| *known == asked) {
             return orders.clone();
@@ -124,7 +123,7 @@ fn weighed(cx: &Context<'_>, task: &Task, as_stored: bool) -> Costs {
                 let full = best.get(choice::KEPT - 1).filter(|_| !as_stored);
                 let most = full.map_or(f64::INFINITY, |(_, cost, _)| *cost);
                 let cost = estimate(cx, task, &order, (&without, most));
-                // The first of those that cost the same is the best.
+                // Of orders with equal cost, the first is the best.
                 let at = best.partition_point(|(own, less, _)| (*own, *less) <= (rank, cost));
                 if at < choice::KEPT {
                     best.truncate(choice::KEPT - 1);
@@ -158,7 +157,7 @@ fn candidate_orders(
     let against = accesses.iter().filter(against);
     let mut found = orders;
     for access in against {
-        // Of many variables, only so many orders are weighed in all, and one against each operand.
+        // With many variables, the total number of orders is limited, and there is one against each operand.
         let all = most_candidates(basis.len());
         let is_much = basis.len() > FEW_VARS && found.len() >= all;
         let most = if is_much { 1 } else { all };
@@ -172,8 +171,8 @@ fn candidate_orders(
     found
 }
 
-/// The loop orders to weigh where no order suits all operands. If there are too many: the first ones, and one for
-/// each operand in which that operand is stored.
+/// The loop orders to weigh if no order suits all operands. If these are too many: the first ones, and one that suits
+/// each operand.
 fn orders_of_each(cx: &Context<'_>, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {
     let mut found = topological(basis, &[]);
     if found.len() < most_candidates(basis.len()) {
@@ -190,8 +189,8 @@ fn orders_of_each(cx: &Context<'_>, accesses: &[Access], basis: &[IndexVar]) -> 
     found
 }
 
-/// Whether the order of an operand's levels makes loops visit the coordinates of a variable, which
-/// no other operand lists, before one at which the operand meets others that have no such mode.
+/// Whether the order of an operand's levels puts a loop over a variable that no other operand lists outside of a level
+/// at which the operand meets others without that mode.
 fn passes_by(cx: &Context<'_>, access: &Access, all: &[Access]) -> bool {
     let others = || all.iter().filter(|a| *a != access);
     let lists = |a: &Access, var: IndexVar| {
@@ -207,8 +206,8 @@ fn passes_by(cx: &Context<'_>, access: &Access, all: &[Access]) -> bool {
     })
 }
 
-/// Whether one iteration of a loop over something that is reduced does what all those do where an
-/// operand has no entry, so that a loop inside of all others is best.
+/// Whether one iteration of a reduced loop can stand for all iterations where an operand has no entry, so that this
+/// loop is best innermost.
 fn is_rest_once(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
     let Expr::Reduce { op, vars, body } = &task.value else { return false };
     let facts = cx.facts(task.compute);
@@ -218,12 +217,11 @@ fn is_rest_once(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
     !cx.access_methods().decides(access, task) && vars.iter().any(once)
 }
 
-/// An order with operands against it searched, and with them converted; and with dense operands that
-/// it goes across transposed.
+/// The variants of an order: operands against it searched or converted, and strided dense operands transposed.
 fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
     let methods = cx.access_methods();
     let way = |a: &Access| match methods.of(a, &vars, task) {
-        // In the loops that commands make, one iteration may not stand for all coordinates without an entry.
+        // In the loops of a schedule, one iteration may not be able to stand for all coordinates without an entry.
         _ if cx.request.commands.given && methods.is_alone(a) && !methods.decides(a, task) => {
             AccessMethod::Copied
         }
@@ -251,7 +249,7 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
     let copied_anyway = if searched > MAX_SEARCHED { &against } else { &needed };
     let other_alone = by_another_alone(cx, task, (accesses, copied_anyway), &vars);
-    // A search doubles the code where the operand may be absent.
+    // A search doubles the code if the operand may lack the entry.
     let bases = match searched {
         1..=MAX_SEARCHED => vec![needed, against],
         _ => vec![against],
@@ -264,7 +262,7 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     variants.extend(more.then(|| copied(listed)));
     variants.extend(by_rows.then(|| copied(located)));
     variants.extend(other_alone.into_iter().map(copied));
-    // Loops over slots are for the operand that has them.
+    // Loops over slots are only for the operand that has these slots.
     variants.retain(|order| {
         let mut owners = order.vars.iter().filter_map(|v| cx.program.derived.slots(*v));
         !owners.any(|(tensor, _)| order.converted.iter().any(|a| a.tensor == tensor))
@@ -281,8 +279,8 @@ fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexV
     variants
 }
 
-/// Of several operands that can only be walked alone the first is left as it is stored. For each other one, the
-/// operands to copy if that one is left instead.
+/// Of several operands that must be walked alone, the first stays as it is stored. For each of the others, the
+/// operands to copy if that one stays instead.
 fn by_another_alone(
     cx: &Context<'_>,
     task: &Task,
@@ -303,7 +301,7 @@ fn by_another_alone(
     alone.iter().filter(is_left).map(copied).collect()
 }
 
-/// Whether no loop of an order walks a level of an operand, which is not computed either.
+/// Whether some level of an operand is neither walked by the loops of an order nor located.
 fn is_searched(cx: &Context<'_>, access: &Access, order: &Order) -> bool {
     let levels = cx.program.storage(access.tensor).format.levels();
     let mut walked = 0;
@@ -334,8 +332,8 @@ fn estimate(cx: &Context<'_>, task: &Task, order: &Order, (without, most): (&Wit
     Estimate::of(&operands, &order.vars, most)
 }
 
-/// The iteration graph: a level that must be iterated comes after the levels above it, and so
-/// does an offset in a block, since loops over blocks inside it would stride over all others.
+/// The iteration graph: a walked level comes after the levels above it, and so does an offset in a block, since a loop
+/// over blocks inside it would stride over all other offsets.
 pub(in crate::legalise) fn edges(
     cx: &Context<'_>,
     accesses: &[Access],
@@ -362,19 +360,19 @@ pub(in crate::legalise) fn edges(
     edges
 }
 
-/// Whether a level stores the blocks in which another has the offsets.
+/// Whether a level stores the blocks to the offsets of another level.
 fn is_block_of(block: LevelMap, place: LevelMap) -> bool {
     let LevelMap::Mod(mode, size) = place else { return false };
     block == LevelMap::Div(mode, size)
 }
 
-/// Orders that respect the edges, those nearest to the given one first; none if edges form a cycle. Of many
-/// variables only the first are made.
+/// The orders that respect the edges, those nearest to the given one first; none if edges form a cycle. With many
+/// variables only the first ones are made.
 pub(super) fn topological(vars: &[IndexVar], edges: &[(IndexVar, IndexVar)]) -> Vec<Vec<IndexVar>> {
     first_topological(vars, edges, most_candidates(vars.len()))
 }
 
-/// So many of the orders that respect the edges.
+/// The first `most` orders that respect the edges.
 fn first_topological(
     vars: &[IndexVar],
     edges: &[(IndexVar, IndexVar)],
@@ -384,7 +382,7 @@ fn first_topological(
         edges.iter().filter(|(_, to)| to == v).map(|(from, _)| *from).collect()
     };
     let before: Vec<Vec<IndexVar>> = vars.iter().map(before).collect();
-    // Without a cycle each choice leads to an order, so that as many are made as orders are found.
+    // If these choices complete an order, there is no cycle, and any other choices complete one, too.
     let mut chosen: Vec<IndexVar> = vec![];
     loop {
         let next = ready(vars, &before, &chosen).next();
@@ -400,7 +398,7 @@ fn first_topological(
     found
 }
 
-/// The variables that an order may go on with: all that come before them are chosen.
+/// The possible next variables of an order: those whose predecessors are all chosen.
 fn ready<'v>(
     vars: &'v [IndexVar],
     before: &'v [Vec<IndexVar>],
@@ -411,7 +409,8 @@ fn ready<'v>(
     open.filter(move |(_, before)| is_ready(before)).map(|(v, _)| *v)
 }
 
-/// How many orders of so many variables are weighed: fewer the longer each takes.
+/// How many orders of this number of variables are weighed: the more variables, the fewer orders, since each takes
+/// longer.
 fn most_candidates(vars: usize) -> usize {
     (MAX_CANDIDATES * FEW_VARS / vars.max(FEW_VARS)).max(1)
 }

@@ -1,12 +1,11 @@
-//! Operands of which a copy would list coordinates in order, where they themselves do not: loops that walk or
-//! look into these have to search others, or to visit every coordinate.
-//!
+//! Operands that do not list coordinates in order, while a copy would: loops that walk or locate them have to search
+//! other operands, or to visit every coordinate.
 //! ```text
 //! C(i,j) = A(i,j) * B(i,j)      A: csr    B: csr(nonordered)    B walked and A searched, or B sorted and merged
 //! C(i,j) = A(i,j) + B(i,j)      A: csr    B: dok                every coordinate visited, or B sorted and merged
 //! ```
 //!
-//! And operands whose rows a copy would locate, where loops merge the list of all rows many times:
+//! And operands whose rows a copy would locate, where loops repeatedly merge the list of all rows:
 //!
 //! ```text
 //! C(i,j) = A(i,k) * B(k,j)      A: csr    B: coo                a row of A merged with all rows of B, or located
@@ -22,8 +21,8 @@ use crate::plan::OutputOrder;
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-/// Whether loops would walk an operand alone since its entries are unordered, and search another one, or a copy of
-/// that in another order, which they would merge with a copy.
+/// Whether loops would walk an operand alone, since its entries are unordered, and search another operand, or a
+/// reordered copy of it, which they would merge with a copy.
 pub(in crate::legalise) fn is_alone_beside(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
     let lists = |a: &Access, var: IndexVar| {
         let levels = cx.program.levels(a);
@@ -38,10 +37,9 @@ pub(in crate::legalise) fn is_alone_beside(cx: &Context<'_>, access: &Access, ta
     !cx.request.commands.given && cx.program.levels(access).into_iter().any(met)
 }
 
-/// Whether loops visit every coordinate of a level that a copy of the operand would list: its
-/// entries are unordered, and either something is done elsewhere too, or another operand has to
-/// be walked beside it, or the loops come to the level before those above it; or it lists
-/// diagonals, and something is done elsewhere.
+/// Whether loops visit every coordinate of a level that a copy would list. Either the level is unordered, and there is
+/// work without an entry, or another operand is walked in the same loops, or the loops reach the level before those
+/// above it. Or it stores diagonals, and there is work without an entry.
 pub(in crate::legalise) fn is_unlisted(
     cx: &Context<'_>,
     access: &Access,
@@ -70,7 +68,7 @@ pub(in crate::legalise) fn is_unlisted(
 }
 
 /// Whether loops walk a hash map, which meets no other sparse operand, once for each coordinate of a variable that the
-/// operand does not have, or sort the result since entries come in the order of the map.
+/// operand lacks, or sort the result since entries arrive in the order of the map.
 pub(in crate::legalise) fn is_costly_map(
     cx: &Context<'_>,
     access: &Access,
@@ -93,8 +91,8 @@ pub(in crate::legalise) fn is_costly_map(
     around.any(|v| !own(v)) || is_sorted && task.vars.contains(&var)
 }
 
-/// Whether loops inside of others merge the whole outermost level of an operand with the entries of another one, and
-/// a copy would locate its rows.
+/// Whether inner loops merge the whole outermost level of an operand with entries of another one, and a copy would
+/// locate its rows.
 pub(in crate::legalise) fn is_merged_again(
     cx: &Context<'_>,
     access: &Access,
