@@ -1,4 +1,4 @@
-//! Hash maps that loops look into so often that an array of their entries is cheaper.
+//! Copies hash maps into arrays, where loops do so many lookups that an array is cheaper.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)             A: csr, 1,000,000 entries     x: hash, 10,000 of 20,000 coordinates
@@ -6,8 +6,8 @@
 //! forall(j, x_located(j) = x(j))                                 x_located: bitmap
 //! ```
 //!
-//! The loops stay as they are: where the map was found by a hash of the coordinate, the array is by the coordinate. How often
-//! they look is counted in the plan of the kernel.
+//! The loops stay the same: a lookup by a hash of the coordinate becomes one by the coordinate. The number of lookups
+//! is counted in the plan of the kernel.
 
 use super::bitmap::MOST_PLACES;
 use super::in_order::replace;
@@ -29,13 +29,14 @@ pub(in crate::legalise) struct Array {
     format: Format,
     /// The variables of its levels.
     vars: Vec<IndexVar>,
-    /// What it costs to fill it.
+    /// The cost of filling it.
     pub(in crate::legalise) cost: f64,
-    /// What it costs to look into it.
+    /// The cost of a lookup.
     pub(in crate::legalise) look: f64,
 }
 
-/// The array that an operand may be copied into, if a level of it is a hash map and all of them find coordinates.
+/// The array into which an operand may be copied, if one of its levels is a hash map and all of them locate
+/// coordinates.
 pub(in crate::legalise) fn array_of(cx: &Context<'_>, access: &Access) -> Option<Array> {
     let entries = cx.known_entries(access)? as f64;
     let levels = cx.program.storage(access.tensor).format.levels();
@@ -49,7 +50,7 @@ pub(in crate::legalise) fn array_of(cx: &Context<'_>, access: &Access) -> Option
     if !(has_map && is_plain && is_free && places <= MOST_PLACES) {
         return None;
     }
-    // One mask tells the entries.
+    // A single mask marks the entries.
     let last = levels.iter().rposition(|level| level.kind != DENSE)?;
     let kinds = (0..levels.len()).map(|k| if k == last { BITMAP } else { DENSE });
     let (format, cost) = (Format::in_order(kinds), CONVERT * (places + entries));
@@ -57,7 +58,7 @@ pub(in crate::legalise) fn array_of(cx: &Context<'_>, access: &Access) -> Option
     Some(Array { format, vars, cost, look })
 }
 
-/// A kernel that reads arrays where looks into hash maps would cost more.
+/// The kernel, reading arrays where lookups in hash maps would cost more.
 pub(in crate::legalise) fn with_arrays(l: &mut Legaliser<'_>, mut kernel: Kernel) -> Kernel {
     for access in looked_up(l, &kernel) {
         let Some(Array { format, vars, .. }) = array_of(l, &access) else { continue };
@@ -97,7 +98,7 @@ fn looked_up(cx: &Context<'_>, kernel: &Kernel) -> Vec<Access> {
     let dimension = |var| cx.known_dimension(var).unwrap_or(DIMENSION as u64);
     let sizes = Sizes { dimension: &dimension, stored: &stored };
     let plan = plan(&cx.program, kernel);
-    // How many coordinates a walked mask has is not known.
+    // The number of coordinates of a walked mask is unknown.
     let is_masked = |a: &Access| {
         let levels = cx.program.storage(a.tensor).format.levels();
         let walks = |root: &Node| root.walks(a.tensor);

@@ -1,15 +1,15 @@
-//! Small operands whose rows are merged many times become copies with random access.
+//! Copies small operands whose rows are merged many times into bitmaps, with random access.
 //!
 //! ```text
-//! A(i,j) = B(i,k,l) * C(k,j) * D(l,j)      a row of C meets one of D for each entry of B
+//! A(i,j) = B(i,k,l) * C(k,j) * D(l,j)      a row of C meets a row of D for each entry of B
 //!
 //! forall(l, forall(j, D_located(l,j) = D(l,j)))          D_located: (dense, bitmap)
 //! ```
 //!
-//! A merge looks at each entry of both rows (or vectors), with unpredictable branches. The cost rule: the
-//! copy has no more positions than merges would look at entries of it, nor than fit a cache; a search in what has
-//! far more entries is faster than a look at each of these (`legalise::order::merge_strategy`). One of the operands that meet keeps
-//! telling which coordinates to visit.
+//! A merge reads each entry of both rows (or vectors), with unpredictable branches. The cost rule: a copy has at most
+//! as many positions as merges would read entries of the operand, and fits in cache; in an operand with far more
+//! entries a search is faster (`legalise::order::merge_strategy`). One of the operands that meet is not copied: it
+//! lists the coordinates to visit.
 
 use super::in_order::replace;
 use crate::format::Format;
@@ -20,15 +20,15 @@ use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-/// Most positions of a copy.
+/// The largest number of positions of a copy.
 pub(in crate::legalise) const MOST_PLACES: f64 = (1 << 22) as f64;
 
-/// To visit a row that changes with a loop one further inside has to save so many times as many looks: a
-/// row that stays is in cache.
+/// Visiting a row that changes in a loop further inside has to save this many times as many lookups: a row that does
+/// not change stays in cache.
 const CHANGES: f64 = 4.0;
 
 impl Legaliser<'_> {
-    /// A task whose operands are copied where that saves merges in loops over these variables.
+    /// The task with operands copied where that saves merges in loops over these variables.
     pub(in crate::legalise) fn with_bitmap_copies(
         &mut self,
         mut task: Task,
@@ -49,8 +49,8 @@ impl Legaliser<'_> {
     }
 }
 
-/// Of the operands that meet at a loop inside of others, those to copy: all that are worth it. If that is
-/// all of them, one is left to tell what to visit, with few entries there and that changes seldom.
+/// The operands to copy among those that meet in an inner loop: all for which it pays. If these are all, one stays to
+/// list the coordinates: one with few entries there, which changes seldom.
 fn to_locate(cx: &Context<'_>, task: &Task, var: IndexVar, outer: &[IndexVar]) -> Vec<Access> {
     let lists = |a: &Access| {
         let levels = cx.program.levels(a);
@@ -79,8 +79,8 @@ fn to_locate(cx: &Context<'_>, task: &Task, var: IndexVar, outer: &[IndexVar]) -
     small
 }
 
-/// About how often loops over these variables come to what is inside of them: as often as the operand has
-/// entries there that decides for most of the loops, or, if all of these are dense, as there are positions.
+/// About how often loops over these variables run their body: once for each entry of the operand that decides for most
+/// of the loops, or, if all operands are dense there, once for each position.
 fn merges_of(cx: &Context<'_>, task: &Task, outer: &[IndexVar]) -> f64 {
     let (mut deciding, mut trips, mut places) = (0, f64::INFINITY, 1.0f64);
     for access in distinct(&task.value) {
@@ -100,7 +100,8 @@ fn merges_of(cx: &Context<'_>, task: &Task, outer: &[IndexVar]) -> f64 {
     if deciding > 0 { trips.max(1.0) } else { places }
 }
 
-/// The positions of a copy of an operand with rows over what the other loops know, if it can have these.
+/// The number of positions of an operand's copy with rows over variables of the other loops, if such a copy is
+/// possible.
 fn places(cx: &Context<'_>, access: &Access, var: IndexVar, outer: &[IndexVar]) -> Option<f64> {
     let levels = cx.positions(access)?;
     let ((_, last, _), above) = levels.split_last()?;

@@ -1,4 +1,4 @@
-//! Copies of operands whose levels are in the order of loops: their levels, and where they are read.
+//! Copies of operands with levels in loop order: their formats, and reads of them.
 
 use super::transpose::is_dense;
 use crate::format::Format;
@@ -7,9 +7,9 @@ use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
 
-/// How a copy of an operand with levels in the order of these variables is stored: with an
-/// array over the first dimension, which locates a row, if the operand has one over its own
-/// or enough entries. Implicit coordinates stay so; a copy of an array over all modes is another.
+/// The format of a copy of an operand with levels in the order of these variables. The first level is dense, and so
+/// locates rows, if the operand's first level is full or it has enough entries. Implicit coordinates stay implicit;
+/// the copy of a dense tensor is dense.
 pub(in crate::legalise) fn copy_format(
     cx: &Context<'_>,
     access: &Access,
@@ -30,8 +30,8 @@ pub(in crate::legalise) fn copy_format(
     Format::in_order((0..vars.len()).map(kind))
 }
 
-/// The variables of an access in the order in which loops give them values, each once; those
-/// of inner reductions last.
+/// The variables of an access, each once, in the order in which loops give them values; variables of inner reductions
+/// come last.
 pub(in crate::legalise) fn copy_order(
     cx: &Context<'_>,
     access: &Access,
@@ -47,7 +47,7 @@ pub(in crate::legalise) fn copy_order(
     order
 }
 
-/// The access with a variable of its own for each mode, if it repeats one and is not plain.
+/// The access with a variable of its own for each mode, if it repeats a variable and is not plain.
 pub(in crate::legalise) fn with_distinct_indices(cx: &mut Context<'_>, access: &Access) -> Access {
     let mut distinct = access.clone();
     if cx.program.storage(access.tensor).format.is_plain() {
@@ -66,7 +66,7 @@ pub(in crate::legalise) fn with_distinct_indices(cx: &mut Context<'_>, access: &
 pub(in crate::legalise) fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {
     match e {
         Expr::Access(a) if a == *access => match copy {
-            // It stands where the operand was written.
+            // The copy takes the span of the operand.
             Expr::Access(copy) => Expr::Access(Access { span: a.span, ..copy.clone() }),
             _ => copy.clone(),
         },

@@ -1,4 +1,4 @@
-//! Dense operands and results across whose rows the innermost loop would go.
+//! Transposes dense operands and results that the innermost loop would stride through.
 //!
 //! ```text
 //! Y(i,k) = A(i,j) * X(j,k)      X by columns     X_transposed(j,k) = X(j,k)
@@ -6,8 +6,8 @@
 //!                                                Y(i,k) = t(i,k)
 //! ```
 //!
-//! A copy whose rows the innermost loop runs along takes a few steps for each element. It is made where
-//! sparse operands are known to have so many entries that loops come to each element more often.
+//! A copy with rows along the innermost loop takes a few steps for each element. It is made where sparse operands are
+//! known to have so many entries that loops reach each element more often than that.
 
 use crate::cin::Role;
 use crate::format::Format;
@@ -17,7 +17,7 @@ use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-/// So often loops come to an element that is copied for them.
+/// How often loops have to reach an element for a copy to pay.
 const OFTEN: u64 = 8;
 
 /// The dense operands to copy for loops in this order.
@@ -46,13 +46,13 @@ pub(in crate::legalise) fn transposed_result(
     (is_across(&levels, loops) && is_written_often(cx, task)).then_some(vars)
 }
 
-/// Whether loops come to the elements of a dense result often.
+/// Whether loops reach the elements of a dense result often.
 pub(in crate::legalise) fn is_written_often(cx: &Context<'_>, task: &Task) -> bool {
     is_dense(&cx.program.storage(task.result).format) && is_often(cx, &task.vars, task)
 }
 
-/// Whether each sparse operand has so many entries that loops over them come to each combination of
-/// these variables often, in an order that no schedule chose.
+/// Whether each sparse operand has so many entries that loops over them reach each combination of these variables
+/// often, in an order that no schedule chose.
 fn is_often(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
     if cx.request.commands.given || !matches!(task.value, Expr::Reduce { .. }) {
         return false;
@@ -71,12 +71,12 @@ fn is_often(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
     sparse.peek().is_some() && sparse.all(often)
 }
 
-/// Whether the innermost loop goes across the rows of a tensor with levels of these variables.
+/// Whether the innermost loop strides through a tensor with levels of these variables.
 fn is_across(levels: &[IndexVar], loops: &[IndexVar]) -> bool {
     loops.last().is_some_and(|v| levels.contains(v) && levels.last() != Some(v))
 }
 
-/// Whether a format has an array over all modes, in some order.
+/// Whether all levels of a format are dense, in any order of modes.
 pub(in crate::legalise) fn is_dense(format: &Format) -> bool {
     format.levels().iter().all(|l| l.kind == DENSE && l.stores_mode())
 }

@@ -1,4 +1,4 @@
-//! What complex numbers cannot do is refused: they have no order, and few functions.
+//! Refuses operators without a meaning for complex numbers: these have no order, and few functions.
 //!
 //! ```text
 //! error[type-mismatch]: max has no meaning for complex numbers
@@ -12,7 +12,7 @@ use crate::notation::{self, Expr, Statement};
 use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
-/// Refuses operators that complex operands have not.
+/// Refuses operators that complex operands do not have.
 pub(in crate::legalise) fn check_operators(
     program: &Program,
     source: &notation::Program,
@@ -22,7 +22,7 @@ pub(in crate::legalise) fn check_operators(
     Check { program, source, statement }.value(value)
 }
 
-/// Refuses complex values of real results: `given` is the type of the value.
+/// Refuses complex values for real results: `given` is the type of the value.
 pub(in crate::legalise) fn check_result(
     source: &notation::Program,
     statement: &Statement,
@@ -61,7 +61,7 @@ impl Check<'_> {
             (Expr::Reduce { op, .. }, _) if !op.binary().is_complex() => op.name(),
             _ => return Ok(()),
         };
-        // An operator that gives complex numbers for real ones cannot combine them once more.
+        // An operator that gives complex numbers for real ones cannot combine its own results.
         let combined = user.filter(|_| matches!(e, Expr::Reduce { .. })).map(|o| &o.body);
         let mut operands = e.children().into_iter().chain(combined);
         match operands.find(|operand| !self.program.is_real(operand)) {

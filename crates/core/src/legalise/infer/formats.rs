@@ -1,10 +1,9 @@
-//! Formats and fill values of results and temporaries that nobody chose.
+//! The formats and fill values of results and temporaries, where the user chose none.
 //!
-//! A result is sparse where the statement has nothing to do without its sparse operands. Modes
-//! that only dense operands index stay dense; the outermost level is dense too unless some operand
-//! lists its coordinates once each, so that `csr` operands give `csr` results. A mode that nothing
-//! sparse ties to another mode, only a sum over a dense operand, is dense too: `csr` times dense is
-//! dense, whichever side is which.
+//! A result is sparse where the statement has no work without its sparse operands. Modes that only dense operands
+//! index stay dense; the outermost level is dense as well unless an operand lists its coordinates, each once, so that
+//! `csr` operands give `csr` results. A mode that sparse operands connect with no other mode of the result, but only
+//! with a sum over a dense operand, is dense: `csr` times dense is dense, whichever side is which.
 
 use crate::format::{Format, LevelSpec, Storage};
 use crate::legalise::Context;
@@ -14,14 +13,14 @@ use std::collections::BTreeSet;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar, Mode};
 
-/// The largest outermost level, in coordinates, that is dense without being asked for.
+/// The largest outermost level, in coordinates, that is dense by default.
 pub(in crate::legalise) const DENSE_LIMIT: u64 = 1 << 26;
 
-/// The most elements of modes that are dense because dense operands spread over them.
+/// The largest number of elements of modes that are dense because dense operands spread over them.
 const SPREAD_LIMIT: u64 = 1 << 30;
 
-/// What is a constant elsewhere only if no reduction is over no coordinates has an array of all elements, unless at most
-/// this part of them is known to have entries: loops add to any element of an array.
+/// If the fill value depends on reductions being nonempty, the result is dense, since loops then write any element of
+/// it, unless at most this share of its elements is known to have entries.
 const FEW: f64 = 0.25;
 
 /// The value where no sparse operand has an entry, if it is a constant.
@@ -29,7 +28,7 @@ fn constant_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Opt
     constant(background(cx, value, compute))
 }
 
-/// That constant for a result, where a reduction over no coordinates is no reason to store every element.
+/// That constant for a result, for which an empty reduction is no reason to store every element.
 fn result_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Option<Scalar> {
     constant(cx.facts(compute).unless_empty(background(cx, value, compute)))
 }
@@ -47,7 +46,7 @@ fn constant(value: Expr) -> Option<Scalar> {
     }
 }
 
-/// The fill value of a result for which the user gave none.
+/// The fill value of a result, where the user gave none.
 pub(in crate::legalise) fn inferred_fill(
     cx: &Context<'_>,
     value: &Expr,
@@ -57,8 +56,8 @@ pub(in crate::legalise) fn inferred_fill(
     fill_of(result_background(cx, value, compute), datatype)
 }
 
-/// The fill value of what is a constant where operands have no entry. It is 0 and never -0, also for `-A`: sums that
-/// start from the fill value then have the same bits as packed entries.
+/// The fill value for a constant background. It is 0, never -0, also for `-A`: sums that start from the fill value
+/// then have the same bits as packed entries.
 fn fill_of(background: Option<Scalar>, datatype: DataType) -> Scalar {
     let zero = Scalar::I64(0).computed(datatype);
     let Some(c) = background else { return zero };
@@ -66,7 +65,7 @@ fn fill_of(background: Option<Scalar>, datatype: DataType) -> Scalar {
     if c.fits(datatype) && !fill.is_zero() { fill } else { zero }
 }
 
-/// The storage of a result that nobody chose: `csc` where all sparse operands are.
+/// The storage of a result where the user chose none: `csc` if all sparse operands are `csc`.
 pub(in crate::legalise) fn result_storage(
     cx: &Context<'_>,
     value: &Expr,
@@ -81,7 +80,7 @@ pub(in crate::legalise) fn result_storage(
     let mut storage = inferred(cx, value, &stored, datatype, background);
     let place = |v: &IndexVar| stored.iter().position(|s| s == v).map(Mode::new);
     let modes: Option<Vec<Mode>> = vars.iter().map(place).collect();
-    // Arrays of all elements have their rows behind each other.
+    // Dense arrays are row-major.
     let modes = modes.filter(|_| !storage.format.is_full());
     if let Some(Ok(format)) = modes.map(|modes| storage.format.permuted(&modes)) {
         storage.format = format;
@@ -89,8 +88,8 @@ pub(in crate::legalise) fn result_storage(
     storage
 }
 
-/// The order of a result's variables in which the levels of all sparse operands have them, where none of these has the
-/// order of its modes and some order suits all.
+/// An order of a result's variables that suits the levels of all sparse operands, if none of these has the order of
+/// its modes.
 fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec<IndexVar>> {
     let mut left: BTreeSet<IndexVar> = vars.iter().copied().collect();
     if left.len() < vars.len() {
@@ -110,8 +109,8 @@ fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec
         left.extend(chain.iter().copied());
         chains.push(chain);
     }
-    // Of those that are the first ones left in their chains, the first of the result comes next; what no sparse operand
-    // has comes last.
+    // The next variable is the first of the result among those that lead their chains. Variables of no sparse operand
+    // come last.
     left.retain(|v| chains.iter().any(|chain| chain.contains(v)));
     let mut order = vec![];
     while !left.is_empty() {
@@ -128,7 +127,7 @@ fn stored_order(cx: &Context<'_>, value: &Expr, vars: &[IndexVar]) -> Option<Vec
     (!chains.is_empty()).then(|| order.into_iter().chain(dense.copied()).collect())
 }
 
-/// The storage of a result or temporary that nobody chose.
+/// The storage of a result or temporary, where the user chose none.
 pub(in crate::legalise) fn inferred_storage(
     cx: &Context<'_>,
     value: &Expr,
@@ -139,7 +138,7 @@ pub(in crate::legalise) fn inferred_storage(
     inferred(cx, value, vars, datatype, constant_background(cx, value, compute))
 }
 
-/// The same, for what is that constant where operands have no entry.
+/// The inferred storage, with a constant background, where that is known.
 fn inferred(
     cx: &Context<'_>,
     value: &Expr,
@@ -148,7 +147,7 @@ fn inferred(
     background: Option<Scalar>,
 ) -> Storage {
     let sparse = background.is_some();
-    // Beside a diagonal nothing is stored.
+    // Elements off a diagonal are not stored.
     let repeats = |k: usize, v: IndexVar| vars[..k].contains(&v);
     let constrains = |v: IndexVar| sparse && cx.is_constrained(value, v);
     let kind = |(k, &v): (usize, &IndexVar)| match repeats(k, v) || constrains(v) {
@@ -173,7 +172,7 @@ fn inferred(
     storage
 }
 
-/// Makes modes dense over which a dense operand spreads, where an array of them has a bound.
+/// Makes modes dense over which a dense operand spreads, if the size of an array of them is bounded.
 fn spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], kinds: &mut [LevelKind]) {
     let is_spread = |&v: &IndexVar| !is_listed(cx, value, v) && is_spread(cx, value, vars, v);
     let spread: Vec<bool> = vars.iter().map(is_spread).collect();
@@ -187,13 +186,13 @@ fn spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], kinds: &mut [LevelK
     }
 }
 
-/// Whether the sparse operands tie a variable to no other variable of the result, but to a sum
-/// over a dense operand: `j` of `B(i,k) * C(k,j)` where only `C` is sparse, with entries at many `j`.
+/// Whether sparse operands connect a variable with no other variable of the result, but with a sum over a dense
+/// operand: `j` of `B(i,k) * C(k,j)` where only `C` is sparse, with entries at many `j`.
 fn is_spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], var: IndexVar) -> bool {
     let (full, sparse): (Vec<_>, Vec<_>) =
         value.accesses().into_iter().partition(|a| cx.is_full(a));
     let mut tied = BTreeSet::from([var]);
-    // Each pass over the operands ties at least the next one of a chain.
+    // Each pass over the operands connects at least the next one of a chain.
     for _ in &sparse {
         for a in &sparse {
             if a.indices.iter().any(|v| tied.contains(v)) {
@@ -202,7 +201,7 @@ fn is_spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], var: IndexVar) -
         }
     }
     let is_kept = |v: &IndexVar| vars.contains(v);
-    // Of fewer entries than that, most coordinates have none.
+    // With fewer entries than that, most coordinates have none.
     let half = cx.known_dimension(var).map_or(0, |dim| dim / 2);
     let owns = |a: &&Access| a.indices.contains(&var);
     let known = sparse.iter().copied().filter(owns).filter_map(|a| cx.known_entries(a));
@@ -211,7 +210,7 @@ fn is_spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], var: IndexVar) -
         && full.iter().any(|a| a.indices.iter().any(|v| tied.contains(v) && !is_kept(v)))
 }
 
-/// Whether some operand lists the coordinates of a variable in its outermost level.
+/// Whether an operand lists the coordinates of a variable in its outermost level.
 fn is_listed(cx: &Context<'_>, value: &Expr, var: IndexVar) -> bool {
     value.accesses().iter().any(|a| {
         let lists = |l: &LevelSpec| !l.kind.properties().full && l.kind.properties().unique;
@@ -219,8 +218,7 @@ fn is_listed(cx: &Context<'_>, value: &Expr, var: IndexVar) -> bool {
     })
 }
 
-/// Whether every operand stores a variable in a full level, so that all its coordinates are
-/// visited anyway.
+/// Whether every operand stores a variable in a full level, so that all its coordinates are visited in any case.
 fn is_passed_over(cx: &Context<'_>, value: &Expr, var: IndexVar) -> bool {
     value.accesses().iter().all(|a| {
         let levels = cx.program.storage(a.tensor).format.levels();

@@ -1,4 +1,4 @@
-//! What statements leave open: types, fill values, formats, and what slices and complex numbers stand for.
+//! Infers what statements leave open: types, fill values, formats, slices and complex numbers.
 
 pub(super) mod complex;
 pub(super) mod formats;

@@ -1,4 +1,4 @@
-//! Slices: operands of which a part is read, results of which a part is written.
+//! Slices: operands that are read in part, and results that are written in part.
 //!
 //! ```text
 //! B(i,j) = A(i[2:8],j)         A: bcsr(4,4)    A_plain(m1,m2) = A(m1,m2)
@@ -7,9 +7,9 @@
 //!                                              A(m1,j) = choose(m1[2:8], part(m1->[2:8],j), A_old(m1,j))
 //! ```
 //!
-//! An operand's slice is taken where its levels are modes; loops of a schedule that cannot read an operand
-//! as it is stored read the same copy. A result is computed as a whole: within
-//! the slices the statement's value, elsewhere what was there before.
+//! A slice is read from an operand whose levels store modes, or from a copy with such levels; loops of a schedule that
+//! cannot read an operand as it is stored read the same copy. A result is computed as a whole: the statement's value
+//! within the slices, the previous value elsewhere.
 
 use crate::cin::Role;
 use crate::format::{Format, LevelMap, Storage};
@@ -22,18 +22,18 @@ use crate::notation::{self, Access, Expr, Slicing, Within};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
-/// What a statement writes: the whole tensor.
+/// The whole tensor that a statement writes.
 pub(in crate::legalise) struct Written {
     pub(in crate::legalise) vars: Vec<IndexVar>,
     pub(in crate::legalise) value: Expr,
-    /// The type of the elements, where the user does not say.
+    /// The type of the elements, if the user gives none.
     pub(in crate::legalise) stored: DataType,
     pub(in crate::legalise) compute: DataType,
-    /// What elements outside of the slices are, unless an earlier statement wrote them.
+    /// The value of elements outside of the slices, unless an earlier statement wrote them.
     pub(in crate::legalise) fill: Option<Scalar>,
 }
 
-/// The variables whose dimensions the modes of an operand have.
+/// The variables with the dimensions of an operand's modes.
 pub(in crate::legalise) fn modes(
     cx: &mut Context<'_>,
     source: &notation::Program,
@@ -61,8 +61,8 @@ pub(in crate::legalise) fn modes(
 }
 
 impl Legaliser<'_> {
-    /// The value with slices only of tensors whose levels there are modes; others are copied, in the type
-    /// that sums have, so that the type of the value has to be known before.
+    /// The value, with slices only of tensors whose levels store modes; other tensors are copied, in the type of sums,
+    /// so the type of the value has to be known before.
     pub(in crate::legalise) fn sliceable(&mut self, value: Expr) -> Expr {
         let Expr::Access(access) = value else {
             return value.map_children(&mut |child| self.sliceable(child));
@@ -79,7 +79,7 @@ impl Legaliser<'_> {
         Expr::Access(access)
     }
 
-    /// A copy of a tensor whose levels are its modes.
+    /// A copy of a tensor in which levels store modes.
     fn plain(&mut self, tensor: TensorId) -> TensorId {
         if let Some(&known) = self.plain.get(&tensor) {
             return known;
@@ -151,8 +151,8 @@ impl Legaliser<'_> {
         Written { vars, value, stored, compute, fill }
     }
 
-    /// What is written to the slices, as one operand; with a format, one that lists its coordinates: it is walked where
-    /// the whole has too many to visit each.
+    /// The value that is written to the slices, as one operand; with a format, one that lists its coordinates: it is
+    /// walked where the whole has too many coordinates to visit each.
     fn part(
         &mut self,
         vars: &[IndexVar],
@@ -179,7 +179,7 @@ impl Legaliser<'_> {
         self.program.levels(access).iter().all(|(level, _)| !level.kind.properties().full)
     }
 
-    /// The storage of a result of which a slice is written: that of its previous value.
+    /// The storage of a result that is written in part: that of its previous value.
     pub(in crate::legalise) fn kept_storage(
         &self,
         result: &Access,
@@ -203,7 +203,7 @@ fn is_copied(cx: &Context<'_>, tensor: TensorId) -> bool {
     matches!(cx.program.tensors[tensor].role, Role::Input(id) if cx.request.restored.contains(&id))
 }
 
-/// A use of a part by the variables of the whole.
+/// A use of the written part, by the variables of the whole.
 fn placed(part: Access, within: &[Within]) -> Access {
     let mut access = part;
     for (k, index) in access.indices.iter_mut().enumerate() {

@@ -1,18 +1,18 @@
 //! The type in which a statement computes: NumPy's promotion over its operands.
 //!
-//! Literals are weak: an integer literal takes the operands' type, but for truth values beside
-//! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
-//! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
+//! Literals are weak: an integer literal takes the operands' type, except that truth values beside numbers other than
+//! 0 and 1 become integers; a literal with a point makes integers floating-point but leaves `f32`. Functions such as
+//! `sqrt` make integers `f64`.
 //!
-//! Integers under 64 bits and booleans compute in 64 bits, floats of 16 bits in 32, and statements of floats under 64 bits with
-//! sums, or with coordinates as values, in 64; what is stored back is rounded, or checked to fit.
+//! Integers under 64 bits and booleans compute in 64 bits, floats of 16 bits in 32. Statements of floats under 64 bits
+//! compute in 64 bits if they have sums, or coordinates as values. Stored values are rounded, or checked to fit.
 
 use crate::cin::{Overflow, Program};
 use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 
-/// The compute type of a value whose result is wanted in some type.
+/// The compute type of a value, for a result of the wanted type.
 pub(in crate::legalise) fn compute_type(
     program: &Program,
     value: &Expr,
@@ -23,7 +23,7 @@ pub(in crate::legalise) fn compute_type(
     let mut meet = |t: DataType| operands = Some(operands.map_or(t, |known| known.promote(t)));
     let mut meet_all = |e: &Expr| match e {
         Expr::Access(a) => meet(program.storage(a.tensor).datatype),
-        // No other integer is so large.
+        // No other integer type holds it.
         Expr::Literal(Scalar::U64(_)) => meet(DataType::U64),
         Expr::Literal(c) if c.is_complex() => imaginary = true,
         Expr::Literal(c @ Scalar::I64(_)) if !DataType::Bool.holds(*c) => counts = true,
@@ -40,11 +40,11 @@ pub(in crate::legalise) fn compute_type(
         operands => operands,
     };
     let operands = match (operands, wanted) {
-        // Integers are stored as other integers where they fit.
+        // Integers may be stored in another integer type, if they fit.
         (Some(t), Some(wanted)) if t.integers().is_none() || wanted.integers().is_none() => {
             Some(t.promote(wanted))
         }
-        // Coordinates and constants have a sign, and are rounded once.
+        // Coordinates and constants are signed, and rounded once.
         (None, Some(DataType::U64)) => Some(DataType::I64),
         (None, Some(wanted)) if wanted.is_half() => Some(DataType::F64),
         (operands, wanted) => operands.or(wanted),
@@ -54,9 +54,9 @@ pub(in crate::legalise) fn compute_type(
     if imaginary { computed.complex() } else { computed }
 }
 
-/// The type in which a value is computed whose elements are stored in another one: sums of floats of
-/// 16 and 32 bits, those of duplicate coordinates included, are those of 64 bits, rounded once. So are coordinates, of
-/// which 32 bits tell no more than 2^24 apart.
+/// The type in which a value is computed whose elements are stored in another type: sums of floats of 16 and 32 bits,
+/// including sums of duplicates, are computed in 64 bits and rounded once. So are coordinates, which 32 bits hold
+/// exactly only up to 2^24.
 pub(in crate::legalise) fn computing(
     program: &Program,
     stored: DataType,
@@ -78,15 +78,15 @@ pub(in crate::legalise) fn computing(
     }
 }
 
-/// What becomes of integers that leave 64 bits: they are refused as those are that do not fit a narrow result.
+/// How integers beyond 64 bits are treated: they are refused where integers that do not fit a narrow result are.
 pub(in crate::legalise) fn overflow(datatype: DataType) -> Overflow {
     let is_narrow = datatype.integers().is_some() && datatype.size() < 8;
     if is_narrow { Overflow::Checked } else { Overflow::Wraps }
 }
 
-/// The value without comparisons, and the larger of two, that a number below 0 decides: where a statement computes
-/// without sign, everything else is larger. Other constants below 0 keep their sign as an operator, as in texts: kernels
-/// compute it, and notice what it leaves.
+/// Folds comparisons, and `max`, with a negative constant where a statement computes unsigned: every other value is
+/// larger. Other negative constants keep their sign as an operator, as in the text: kernels compute it, and detect the
+/// overflow.
 pub(in crate::legalise) fn decided(value: Expr, compute: DataType) -> Expr {
     if compute != DataType::U64 {
         return value;
@@ -108,7 +108,7 @@ pub(in crate::legalise) fn decided(value: Expr, compute: DataType) -> Expr {
     holds.map_or(value, |holds| Expr::Literal(Scalar::I64(holds.into())))
 }
 
-/// What an integer is that is written as a number, perhaps with a sign.
+/// The value of an integer literal, perhaps with a sign.
 fn constant(e: &Expr) -> Option<i128> {
     match e {
         Expr::Literal(c @ (Scalar::I64(_) | Scalar::U64(_))) => c.integer(),
@@ -117,7 +117,7 @@ fn constant(e: &Expr) -> Option<i128> {
     }
 }
 
-/// The type of a value: real ones of a statement that computes with complex numbers stay real.
+/// The type of a value: real values stay real in a statement that computes with complex numbers.
 pub(in crate::legalise) fn value_type(
     program: &Program,
     value: &Expr,
