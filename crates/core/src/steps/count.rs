@@ -1,5 +1,5 @@
-//! How often the loops of a plan iterate, about: each operand has as many children below each position as on
-//! average, and operands do not depend on each other.
+//! Estimated trip counts of the loops of a plan: each operand has the average number of children below each position,
+//! and operands are independent of each other.
 
 use super::sizes::{Known, distinct};
 use crate::iteration::lattice::Set;
@@ -9,41 +9,41 @@ use crate::plan::{Absent, Advance, Body, Driver, Locate, Lookup, Loop, Merge, No
 use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// A contiguous dense iteration, which vectorises, relative to one that does not.
+/// The cost of a contiguous dense iteration, which vectorises, relative to another one.
 pub(crate) const CONTIGUOUS: f64 = 0.3;
 
-/// What the loops of a kernel do, about.
+/// Estimated counts for the loops of a kernel.
 pub(super) struct Counts<'k, 'n> {
     pub(super) known: &'k Known<'k>,
-    /// Iterations of loops and steps of searches.
+    /// Iterations of loops, and steps of searches.
     pub(super) steps: f64,
-    /// The same by the time that they take, in multiply-adds on cached data.
+    /// The time that the steps take, in multiply-adds on cached data.
     pub(super) work: f64,
-    /// The loops around the statement at hand, outermost first.
+    /// The loops around the current statement, outermost first.
     path: Vec<Around<'n>>,
-    /// The most work of a loop, and that loop with those around it, outermost first.
+    /// The most expensive loop: its work, and the loop with those around it, outermost first.
     pub(super) hottest: (f64, Vec<Around<'n>>),
-    /// The iterations of each loop, as the loops are met, the outermost first.
+    /// The iterations of each loop, in the order of the plan.
     pub(super) loops: Vec<Iterations<'n>>,
     /// How often elements of each tensor are written.
     pub(super) written: BTreeMap<TensorId, f64>,
-    /// How often loops look into hash maps.
+    /// The number of lookups in each hash map.
     pub(super) looks: BTreeMap<TensorId, f64>,
-    /// How many values a workspace has at a time.
+    /// The number of values that a workspace holds at a time.
     workspaces: BTreeMap<TensorId, f64>,
 }
 
-/// How often a loop of the plan iterates.
+/// The number of iterations of a loop of the plan.
 pub(super) struct Iterations<'n> {
     pub(super) nest: &'n Loop,
-    /// How many loops are around it.
+    /// The number of loops around it.
     pub(super) depth: usize,
-    /// The innermost of them.
+    /// The innermost loop around it.
     pub(super) within: Option<IndexVar>,
     pub(super) count: f64,
 }
 
-/// A loop, and the operands that are found in its body before the next loop.
+/// A loop, and the operands that are located in its body outside of inner loops.
 #[derive(Clone)]
 pub(super) struct Around<'n> {
     /// The loop's own variable.
@@ -151,7 +151,7 @@ impl<'k, 'n> Counts<'k, 'n> {
         self.path.pop();
     }
 
-    /// Adds steps of the innermost loop at hand, each of so much work.
+    /// Adds steps of the current innermost loop, each with this much work.
     fn takes(&mut self, steps: f64, each: f64) {
         self.steps += steps;
         self.work += each * steps;
@@ -160,7 +160,7 @@ impl<'k, 'n> Counts<'k, 'n> {
         }
     }
 
-    /// How many coordinates a driver has below one position.
+    /// The number of coordinates that a driver has below one position.
     fn driven(&self, nest: &Loop, driver: &Driver, all: f64) -> f64 {
         let children = self.children(&driver.access, driver.level);
         match nest.window {
@@ -203,7 +203,7 @@ impl<'k, 'n> Counts<'k, 'n> {
     }
 }
 
-/// How often a loop iterates that merges the drivers of a set.
+/// The number of iterations of a loop that merges the drivers of a set.
 fn merged(nest: &Loop, set: Set, children: &[f64], there: &[f64], all: f64) -> f64 {
     let members = || (0..children.len()).filter(|k| set & 1 << k != 0);
     if set.count_ones() == 1 {
@@ -216,21 +216,21 @@ fn merged(nest: &Loop, set: Set, children: &[f64], there: &[f64], all: f64) -> f
         return 2.0 * shortest;
     }
     let either = all * (1.0 - members().map(|k| 1.0 - there[k]).product::<f64>());
-    // The loop ends with the last coordinate of the shortest.
+    // The loop ends with the last coordinate of the shortest driver.
     if shortest.is_finite() { either * shortest / (shortest + 1.0) } else { either }
 }
 
-/// How many coordinates the drivers pass by steps that follow to where the leaders of a set meet.
+/// The number of coordinates that drivers skip step by step, on the way to where the leaders of a set meet.
 fn passed(nest: &Loop, leaders: Set, children: &[f64], there: &[f64], all: f64) -> f64 {
     let leads = |k: &usize| leaders & 1 << k != 0;
     let steps = |k: &usize| !leads(k) && nest.drivers[*k].advance == Advance::Step;
     let drivers = || 0..children.len();
     let met = all * drivers().filter(leads).map(|k| there[k]).product::<f64>();
-    // Up to the last place where they meet.
+    // Skipping ends at the last coordinate where they meet.
     drivers().filter(steps).map(|k| children[k]).sum::<f64>() * met / (met + 1.0)
 }
 
-/// Whether nothing but arithmetic on full operands is in the body of a loop over all coordinates.
+/// Whether the body of a loop over all coordinates is only arithmetic on full operands.
 fn is_contiguous(nest: &Loop) -> bool {
     fn is_plain(node: &Node) -> bool {
         match node {
@@ -244,7 +244,7 @@ fn is_contiguous(nest: &Loop) -> bool {
     nest.drivers.is_empty() && cases.iter().all(|case| is_plain(&case.node))
 }
 
-/// The operands that are found in the body of a loop, outside of the loops in it.
+/// The operands that are located or searched in the body of a loop, outside of inner loops.
 fn found_in(nest: &Loop) -> Vec<&Locate> {
     fn collect<'n>(node: &'n Node, found: &mut Vec<&'n Locate>) {
         match node {

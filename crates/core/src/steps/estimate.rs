@@ -1,4 +1,4 @@
-//! How often the loops of each kernel iterate and how large its result is, about, before anything runs.
+//! Estimates, before a run, of the trip counts of each kernel's loops and of the size of its result.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)     A: csr, 1000 x 1000 with 5000 entries
@@ -15,14 +15,14 @@ use crate::plan::plan;
 use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// What a kernel does, about.
+/// The estimates for a kernel.
 #[derive(Clone, Debug)]
 pub struct Estimate {
-    /// Iterations of loops and steps of searches.
+    /// Iterations of loops, and steps of searches.
     pub steps: f64,
-    /// The loops as the plan has them, each once: those of several cases count together.
+    /// The loops of the plan, each once: the copies in several cases count together.
     pub loops: Vec<LoopEstimate>,
-    /// How many values the result stores.
+    /// The number of values that the result stores.
     pub values: f64,
     /// The bytes of the result's arrays.
     pub bytes: f64,
@@ -33,17 +33,17 @@ pub struct Estimate {
 pub struct LoopEstimate {
     /// Its variable.
     pub var: IndexVar,
-    /// How many loops are around it.
+    /// The number of loops around it.
     pub depth: usize,
-    /// The variable of the innermost of them.
+    /// The variable of the innermost loop around it.
     pub within: Option<IndexVar>,
-    /// The tensors whose coordinates it visits; none where it visits every coordinate.
+    /// The tensors that drive the loop; none if it visits every coordinate.
     pub drivers: Vec<TensorId>,
-    /// How often it iterates.
+    /// The number of iterations.
     pub iterations: f64,
 }
 
-/// What each kernel of a program does for operands of these sizes.
+/// The estimates for each kernel of a program, with operands of these sizes.
 pub fn estimates(program: &Program, sizes: &Sizes<'_>) -> Vec<Estimate> {
     let mut known = Known { program, sizes, computed: BTreeMap::new() };
     let mut estimates = vec![];
@@ -58,7 +58,7 @@ pub fn estimates(program: &Program, sizes: &Sizes<'_>) -> Vec<Estimate> {
     estimates
 }
 
-/// The loops that were counted, one for each variable and loop around it.
+/// The counted loops, one for each variable and surrounding loop.
 fn loops(count: &Counts<'_, '_>) -> Vec<LoopEstimate> {
     let mut loops: Vec<LoopEstimate> = vec![];
     for counted in &count.loops {

@@ -1,5 +1,5 @@
-//! A word before it is slow: programs that take far more steps than they have values, and results that store every
-//! element because of what they are where operands have none.
+//! Warnings before a slow run: about programs that take far more steps than they have values, and about results that
+//! store every element because of their value where operands have no entry.
 //!
 //! ```text
 //! N(i,j) = A(i,j) / d(i)     IEEE's zeros, A: csr, 30000 x 30000 with 1e5 entries
@@ -7,7 +7,7 @@
 //! N stores 9e8 values, its operands 130000: where A has no entry, `A(i,j) / d(i)` is `0 / d(i)`
 //! ```
 //!
-//! What is counted is the plan that runs, with the sizes of the call; it is weighed as legalisation weighs loops.
+//! Steps are counted in the plan that runs, with the sizes of the call, and weighed as legalisation weighs loops.
 
 mod count;
 mod estimate;
@@ -28,26 +28,26 @@ use std::collections::BTreeMap;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::TensorId;
 
-/// Programs of fewer steps are done before anybody has read about them.
+/// Programs of fewer steps finish before a user could read the warning.
 pub const FLOOR: f64 = 1e7;
 
-/// So many multiply-adds for each value that is stored are many: 300, or 1,000 that vectorise.
+/// This many multiply-adds per stored value are many: 300, or 1,000 vectorised ones.
 const MANY: f64 = 300.0;
 
-/// Work of so many times the floor, some ten seconds, is worth a word though there is no other way to write the
-/// program.
+/// Work of this many times the floor, some ten seconds, is worth a warning even if the program cannot be written in a
+/// better way.
 pub const LONG: f64 = 3000.0;
 
-/// A result of so many elements for each value of its operands is large.
+/// A result with this many elements per value of the operands is large.
 const LARGE: f64 = 1000.0;
 
-/// How often the loops of a plan look into each hash map, about.
+/// Estimated number of lookups in each hash map.
 pub(crate) fn looks(program: &Program, plan: &Plan, sizes: &Sizes<'_>) -> BTreeMap<TensorId, f64> {
     let known = Known { program, sizes, computed: BTreeMap::new() };
     Counts::of(&known, plan.root.as_ref()).looks
 }
 
-/// What is slow about a program for operands of these sizes, if it takes about `floor` steps or more.
+/// The warnings about a program for operands of these sizes, if it takes about `floor` steps or more.
 pub fn warnings(
     notation: &notation::Program,
     program: &Program,
@@ -86,7 +86,7 @@ pub fn warnings(
     found
 }
 
-/// How many values the result of a kernel has, whose elements are written so often.
+/// The number of values of a kernel's result, given the number of writes.
 fn values(known: &Known<'_>, kernel: &Kernel, written: &BTreeMap<TensorId, f64>) -> f64 {
     let elements = known.elements(kernel.result);
     let written = written.get(&kernel.result).copied().unwrap_or(0.0);
@@ -97,7 +97,7 @@ fn values(known: &Known<'_>, kernel: &Kernel, written: &BTreeMap<TensorId, f64>)
     }
 }
 
-/// What is said of a result that stores so many values because of what it is where operands have none.
+/// The warning about a result that stores so many values because of its value where operands have no entry.
 fn dense(
     blamed: &Blamed<'_>,
     values: f64,
@@ -122,7 +122,7 @@ fn about(number: f64) -> String {
     if number < 1e6 { format!("{number:.0}") } else { format!("{number:.0e}") }
 }
 
-/// The values of a program's operands and results.
+/// The number of values of a program's operands and results.
 fn stored(known: &Known<'_>) -> f64 {
     let is_stored =
         |id: &TensorId| matches!(known.program.tensors[*id].role, Role::Input(_) | Role::Result(_));

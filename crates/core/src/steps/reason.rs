@@ -1,4 +1,4 @@
-//! Why loops visit what no operand stores, and how to write the program so that they do not.
+//! Why loops visit implicit coordinates, and how to write the program so that they do not.
 //!
 //! ```text
 //! the value       where A has no entry, `A(i,j) / d(i)` is `0 / d(i)`       A(i,j) * (1 / d(i))
@@ -21,16 +21,16 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
-/// An operand stores so few of the coordinates that it had better list them.
+/// Below this share of stored coordinates, an operand should rather list them.
 const FEW: f64 = 0.125;
 
-/// Nobody reads a value of more operands and operators.
+/// A value with more operands and operators is too long to print.
 const LONGEST: usize = 50;
 
-/// The way out of IEEE's quotients, which commands, Python and Rust ask for by the same word.
+/// How to avoid IEEE's quotients; the command line, Python and Rust have the same word for these.
 const UNDIVIDED: &str = "without strict, zeros that are not stored are left undivided";
 
-/// A reason, where it stands in the text, and the way out.
+/// A reason, its location in the text, and the way out.
 pub(super) struct Reason {
     message: String,
     span: Range<usize>,
@@ -48,14 +48,14 @@ impl Reason {
     }
 }
 
-/// The kernel whose loops are slow.
+/// The kernel with the slow loops.
 pub(super) struct Blamed<'k> {
     pub(super) known: &'k Known<'k>,
     pub(super) kernel: &'k Kernel,
 }
 
 impl Blamed<'_> {
-    /// Why a loop inside of others iterates so often, if there is a way out.
+    /// Why an inner loop iterates so often, if there is a way out.
     pub(super) fn reason(&self, path: &[Around<'_>]) -> Option<Reason> {
         let of_all = path.iter().filter(|around| around.visits_all);
         let all: Vec<IndexVar> = of_all.clone().map(|around| around.var).collect();
@@ -78,8 +78,7 @@ impl Blamed<'_> {
         all.iter().find_map(|&var| self.rows(var))
     }
 
-    /// Why a result stores every element, if it does because of what it is where no sparse operand has an
-    /// entry.
+    /// Why a result stores every element, if that is due to its value where no sparse operand has an entry.
     pub(super) fn dense(&self, result: TensorId) -> Option<Reason> {
         let reads = self.kernel.body.reads();
         let sparse: Vec<&Access> = reads.into_iter().filter(|a| self.is_sparse(a)).collect();
@@ -132,7 +131,7 @@ impl Blamed<'_> {
         self.known.children(access, level) <= FEW * self.known.coordinates(var)
     }
 
-    /// The value where operands have no entry is another at each element.
+    /// Reason: the value where operands have no entry differs between elements.
     fn valued(&self, absent: &dyn Fn(&Access) -> bool) -> Option<Reason> {
         let either = |a: &Access| absent(a) || self.is_register(a);
         let values = values(self.program(), &self.kernel.body);
@@ -183,14 +182,14 @@ impl Blamed<'_> {
         Some(Reason { message, span: span(&culprit), help })
     }
 
-    /// The variables of an operand that a value reduces over.
+    /// The variables of an operand over which a value is reduced.
     fn reduced(&self, value: &Expr, of: &Access) -> Vec<&str> {
         let free = value.free_vars();
         let bound = of.indices.iter().filter(|var| !free.contains(var));
         bound.map(|&var| self.program().vars[var].as_str()).collect()
     }
 
-    /// The identity of the minimum or maximum that values are reduced by.
+    /// The identity of the minimum or maximum that reduces values.
     fn least(&self) -> Option<Scalar> {
         let mut found = None;
         self.kernel.body.for_each_assign(&mut |_, op, _| {
@@ -199,8 +198,8 @@ impl Blamed<'_> {
         self.program().identity(found?, self.kernel.compute)
     }
 
-    /// How to have values of entries alone: by the fill value of the result, if that is a constant elsewhere, or of a
-    /// minimum or maximum by that of the operand.
+    /// How to compute values at entries alone: set the fill value of the result, if the value is constant elsewhere,
+    /// or the operand's fill value for a minimum or maximum.
     fn with_fill(&self, of: &Access, values: &[Expr]) -> Option<String> {
         let program = self.program();
         let value = self.originals(values.first()?.clone());
@@ -226,7 +225,7 @@ impl Blamed<'_> {
         is_least.then(|| format!("for entries of {name} alone, store it with `fill: {least}`"))
     }
 
-    /// A way out by two statements: the first lists the terms of a reduction, the second reduces the list.
+    /// A way out by two statements: the first lists the terms of a reduction, the second reduces them.
     fn terms_first(&self, value: &Expr) -> Option<String> {
         let Expr::Reduce { op, vars, body } = value else { return None };
         let program = self.program();
@@ -245,7 +244,7 @@ impl Blamed<'_> {
         Some(format!("list the terms in a statement of their own: `{first}; {then}`"))
     }
 
-    /// The value as the user wrote it, of which temporaries are copies or parts.
+    /// The value as the user wrote it, with temporaries replaced by the values assigned to them.
     fn originals(&self, e: Expr) -> Expr {
         match e {
             Expr::Access(a) => self.origin(&a).map_or(Expr::Access(a), |e| self.originals(e)),
@@ -253,7 +252,7 @@ impl Blamed<'_> {
         }
     }
 
-    /// What is assigned to a temporary, for the indices of one use of it.
+    /// The value assigned to a temporary, for the indices of one use of it.
     fn origin(&self, access: &Access) -> Option<Expr> {
         let program = self.program();
         let is_temporary = program.tensors[access.tensor].role == Role::Temporary;
@@ -268,7 +267,7 @@ impl Blamed<'_> {
         Some(value.clone().renamed(&used))
     }
 
-    /// Loops come to a level of an operand before they come to one above it.
+    /// Reason: loops reach a level of an operand before a level above it.
     fn against(&self, access: &Access, level: usize, path: &[Around<'_>]) -> Reason {
         let program = self.program();
         let name = &program.tensors[access.tensor].name;
@@ -293,7 +292,7 @@ impl Blamed<'_> {
         Reason { message, span: access.span.clone(), help }
     }
 
-    /// An operand has an array over a variable, and entries at few of its coordinates.
+    /// Reason: an operand has an array over a variable, and entries at few of its coordinates.
     fn rows(&self, var: IndexVar) -> Option<Reason> {
         let program = self.program();
         let operands = self.kernel.body.reads();
@@ -323,7 +322,7 @@ impl Blamed<'_> {
         Some(Reason { message, span: access.span.clone(), help })
     }
 
-    /// Nothing but the size of the problem.
+    /// Reason: the size of the problem, and nothing else.
     pub(super) fn product(&self, path: &[Around<'_>]) -> Reason {
         let program = self.program();
         let vars: Vec<&str> = path.iter().map(|around| program.vars[around.var].as_str()).collect();
@@ -355,7 +354,7 @@ impl Blamed<'_> {
     }
 }
 
-/// The values that a statement computes, in which a reduction stands for the register that it is kept in.
+/// The values that a statement computes, with each register replaced by the reduction that computes it.
 fn values(program: &Program, s: &Stmt) -> Vec<Expr> {
     match s {
         Stmt::Assign { rhs, .. } => vec![rhs.clone()],
@@ -367,7 +366,7 @@ fn values(program: &Program, s: &Stmt) -> Vec<Expr> {
     }
 }
 
-/// The register that a statement computes, and what it reduces, if that can be read.
+/// The register that a statement computes, and its reduction, if the statement has that form.
 fn reduction(program: &Program, s: &Stmt) -> Option<(TensorId, Expr)> {
     match s {
         Stmt::Forall { var, body } => {
@@ -403,8 +402,8 @@ fn inlined(s: &Stmt, register: TensorId, value: &Expr) -> Stmt {
     s.clone().map_exprs(&mut |e| go(e, register, value))
 }
 
-/// The smallest part of values that is no constant where operands have no entry, and what it is there; of constants
-/// the value that reads such an operand.
+/// The smallest part of the values that is not constant where operands have no entry, and its value there; if all are
+/// constant, the value that reads such an operand.
 fn culprit(
     facts: Facts<'_>,
     values: &[Expr],
@@ -426,7 +425,7 @@ fn culprit(
     Some((smallest.clone(), facts.expr_without(smallest, absent)))
 }
 
-/// Where a value stands in the text.
+/// The location of a value in the text.
 fn span(e: &Expr) -> Range<usize> {
     let spans = e.accesses().into_iter().map(|a| &a.span).filter(|span| !span.is_empty());
     spans.fold(0..0, |all, span| match all.is_empty() {

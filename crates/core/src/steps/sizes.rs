@@ -1,9 +1,9 @@
-//! How many coordinates, positions and children there are, from dimensions and from what tensors store.
+//! Numbers of coordinates, positions and children, from dimensions and from what tensors store.
 //!
 //! ```text
 //! A: 1000 x 1000 csr, 5000 entries      level 1: 1000 positions; level 2: 5000, so 5 children each
 //! T: csf of 3 modes, 5000 entries       level 2: as many as 5000 entries at random have prefixes
-//! ```
+//! T: csf of 3 modes, 5000 entries       level 2: as many as 5000 random entries have distinct prefixes
 
 use crate::cin::terms::Sizes;
 use crate::cin::{Program, Relation};
@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar, TensorId};
 
-/// The sizes of a call, and of what its kernels computed so far.
+/// The sizes of a call, and those of what its kernels computed so far.
 pub(super) struct Known<'s> {
     pub(super) program: &'s Program,
     pub(super) sizes: &'s Sizes<'s>,
-    /// How many values the tensors have that kernels computed, and workspaces, about.
+    /// Estimated number of values of computed tensors and workspaces.
     pub(super) computed: BTreeMap<TensorId, f64>,
 }
 
 impl Known<'_> {
-    /// How many coordinates a variable has in a loop over it.
+    /// The trip count of a loop over all coordinates of a variable.
     pub(super) fn coordinates(&self, var: IndexVar) -> f64 {
         let derived = &self.program.derived;
         match derived.relation(var) {
@@ -57,7 +57,7 @@ impl Known<'_> {
         }
     }
 
-    /// How many positions the first levels of a tensor have together.
+    /// The number of positions of the first levels of a tensor.
     pub(super) fn positions(&self, tensor: TensorId, levels: usize) -> f64 {
         let format = &self.program.storage(tensor).format;
         let modes = &self.program.tensors[tensor].modes;
@@ -104,7 +104,7 @@ impl Known<'_> {
         (0..levels.len()).map(of_level).sum::<f64>() + values
     }
 
-    /// How many children a position of an operand has at a level.
+    /// The number of children that a position of an operand has at a level.
     pub(super) fn children(&self, access: &Access, level: usize) -> f64 {
         let above = if level == 0 { 1.0 } else { self.positions(access.tensor, level) };
         let all = self.positions(access.tensor, level + 1) / above.max(1.0);
@@ -119,7 +119,7 @@ impl Known<'_> {
         all * (self.size(used, &|var| self.coordinates(var)) / whole.max(1.0)).min(1.0)
     }
 
-    /// How many values a tensor has, as far as known.
+    /// The number of values of a tensor, if known.
     pub(super) fn entries(&self, tensor: TensorId) -> Option<f64> {
         if self.program.storage(tensor).format.is_full() {
             return Some(self.elements(tensor));
@@ -128,7 +128,7 @@ impl Known<'_> {
         stored.or_else(|| self.computed.get(&tensor).copied())
     }
 
-    /// How many elements a tensor has, of which it may store a few.
+    /// The number of elements of a tensor, of which it may store only a few.
     pub(super) fn elements(&self, tensor: TensorId) -> f64 {
         let modes = self.program.tensors[tensor].modes.iter();
         modes.map(|&var| self.coordinates(var)).product()
@@ -145,7 +145,7 @@ impl Known<'_> {
     }
 }
 
-/// How many different ones of `all` are among `drawn` at random.
+/// The expected number of distinct ones among `drawn` random picks of `all`.
 pub(super) fn distinct(drawn: f64, all: f64) -> f64 {
     if all <= 0.0 { 0.0 } else { -all * (-drawn / all).exp_m1() }
 }
