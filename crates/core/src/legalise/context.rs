@@ -1,4 +1,4 @@
-//! What legalisation reads: the request, and the program as far as it is made.
+//! What legalisation reads: the request, and the program under construction.
 
 use crate::cin::simplify::Facts;
 use crate::cin::{self, Program, Role};
@@ -13,7 +13,7 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
-/// The largest dimension of a result that is gathered in a dense array.
+/// The largest dimension of a result that is accumulated in a dense array.
 const MOST_GATHERED: u64 = 1 << 26;
 
 /// Threshold, in bytes, for non-temporal stores to dense tensors: other stores first read the line that they
@@ -27,9 +27,9 @@ pub(super) struct Context<'r> {
     pub(super) program: Program,
     /// Estimated numbers of entries of tensors that kernels compute, where known.
     pub(super) expected: BTreeMap<TensorId, u64>,
-    /// The stack of values whose entries are being gathered in temporaries: such a value is not gathered again.
+    /// The values whose entries are being gathered in temporaries, innermost last: such a value is not gathered again.
     pub(super) gathering: Vec<Expr>,
-    /// Orders of loops that were weighed last.
+    /// The loop orders that were weighed recently.
     pub(super) weighed: Weighed,
 }
 
@@ -82,12 +82,12 @@ impl Context<'_> {
         self.program.storage(access.tensor).format.is_full()
     }
 
-    /// Whether some sparse operand indexes a variable.
+    /// Whether some sparse operand has a variable among its indices.
     pub(super) fn is_constrained(&self, value: &Expr, var: IndexVar) -> bool {
         value.accesses().iter().any(|a| !self.is_full(a) && a.indices.contains(&var))
     }
 
-    /// How many operands of a value list coordinates.
+    /// The number of operands of a value that list coordinates.
     pub(super) fn listing(&self, value: &Expr) -> usize {
         let lists = |a: &&Access| !self.is_full(a);
         value.accesses().into_iter().filter(lists).count()
@@ -103,7 +103,7 @@ impl Context<'_> {
         task.vars.iter().all(|v| self.is_small(*v))
     }
 
-    /// Whether a tensor is dense and known to be larger than what caches hold for long.
+    /// Whether a tensor is dense and known to exceed the caches.
     pub(super) fn is_streamed(&self, tensor: TensorId) -> bool {
         let cin::Tensor { storage, modes, .. } = &self.program.tensors[tensor];
         let sizes: Option<Vec<u64>> = modes.iter().map(|v| self.known_dimension(*v)).collect();
@@ -122,7 +122,7 @@ impl Context<'_> {
         }
     }
 
-    /// A workspace in which an operator combines values like this one: each element begins at the operator's identity.
+    /// A workspace in which an operator combines values like this one, initialised to the operator's identity.
     pub(super) fn workspace(
         &mut self,
         kinds: Vec<LevelKind>,

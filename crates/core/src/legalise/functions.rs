@@ -4,12 +4,12 @@ use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_ir::ids::IndexVar;
 
-/// Whether a value has functions or quotients.
+/// Whether a value contains functions or quotients.
 pub(super) fn has_functions(e: &Expr) -> bool {
     is_function(e) || e.children().into_iter().any(has_functions)
 }
 
-/// Whether a value is that of a function, or a quotient.
+/// Whether a value is a function or a quotient.
 pub(super) fn is_function(e: &Expr) -> bool {
     match e {
         Expr::Unary(op, _) => *op != UnaryOp::Neg,
@@ -21,13 +21,13 @@ pub(super) fn is_function(e: &Expr) -> bool {
     }
 }
 
-/// Whether a value has functions that take many instructions, of what depends on a variable.
+/// Whether a value contains functions that take many instructions, of an argument that depends on a variable.
 pub(super) fn has_slow_functions_of(var: IndexVar, e: &Expr) -> bool {
     is_slow_function(e) && e.free_vars().contains(&var)
         || e.children().into_iter().any(|child| has_slow_functions_of(var, child))
 }
 
-/// Whether a value is that of a function for which processors have no instruction.
+/// Whether a value is a function for which processors have no instruction.
 pub(super) fn is_slow_function(e: &Expr) -> bool {
     matches!(e, Expr::Unary(op, _) if op.needs_float() && *op != UnaryOp::Sqrt)
 }

@@ -1,8 +1,8 @@
-//! Temporaries in which loops gather the entries of a result that they would list or sort otherwise.
+//! Temporaries in which loops accumulate the entries of a result that they would list or sort otherwise.
 //!
-//! The list of a product has a value for each multiplication. A temporary whose entries are gathered, and
-//! a copy of it, take less of time and of memory, and run in parts where the list does not. Counting twice takes less
-//! time than sorting, too, and rows are sorted in less than blocks, by one coordinate instead of two.
+//! The coordinate buffer of a product has a value for each multiplication. A temporary whose entries are accumulated,
+//! and a copy of it, take less time and memory, and run in parts where the buffer does not. Counting twice also takes
+//! less time than sorting, and so does sorting rows, by one coordinate, instead of blocks, by two.
 
 use super::output::{ascending, output_order_by, repeats};
 use super::{Context, Task};
@@ -15,8 +15,8 @@ use crate::plan::access::distinct;
 use crate::plan::{OutputOrder, Visits};
 use tamis_ir::ids::IndexVar;
 
-/// The variables and the levels of a temporary in which loops gather the entries of a result that
-/// they would list or sort otherwise, with copies of some operands in their order.
+/// The variables and the format of a temporary in which loops accumulate the entries of a result that they would list
+/// or sort otherwise, with copies of some operands in their order.
 pub(super) fn gathered_elsewhere(
     cx: &Context<'_>,
     task: &Task,
@@ -49,16 +49,16 @@ pub(super) fn gathered_elsewhere(
     })
 }
 
-/// What may be sorted row by row on the way of entries to a result.
+/// Which of the two kernels, that of the temporary and that of the result, may sort rows.
 #[derive(Clone, Copy)]
 struct Steps {
-    /// The temporary.
+    /// The kernel of the temporary.
     temporary: bool,
-    /// The result, from it.
+    /// The kernel that copies it to the result.
     result: bool,
 }
 
-/// Whether entries reach what is written without being listed, or sorted where they may not be.
+/// Whether a tensor is written without a coordinate buffer, and without sorted rows unless `may_sort`.
 fn is_reached(order: OutputOrder, may_sort: bool) -> bool {
     match order {
         OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Counted => true,
@@ -67,8 +67,8 @@ fn is_reached(order: OutputOrder, may_sort: bool) -> bool {
     }
 }
 
-/// The levels of a temporary over these variables, in which loops gather entries that then become the result
-/// without being listed.
+/// The format of a temporary over these variables in which loops accumulate entries, and which is then copied to the
+/// result without a coordinate buffer.
 fn gathering_format(
     cx: &Context<'_>,
     task: &Task,
@@ -86,7 +86,7 @@ fn gathering_format(
     let stays = is_same(task.result, &task.vars)
         || matches!(&task.value, Expr::Access(a) if is_same(a.tensor, &a.indices));
     let mut operands = distinct(&task.value);
-    // A workspace gathers a vector in any order.
+    // A workspace takes the entries of a vector in any order.
     operands.retain(|a| vars.len() > 1 || !copied.contains(a));
     let visits =
         Visits { derived: &cx.program.derived, loops, repeats: repeats(cx, task, &operands) };
@@ -98,8 +98,8 @@ fn gathering_format(
     (taken && becomes_result(cx, (vars, rows), task, may_sort.result)).then_some(format)
 }
 
-/// Whether a temporary with levels of these variables becomes the result without being listed, perhaps
-/// by another one whose levels are in the result's order, or by loops over the result's blocks.
+/// Whether a temporary with levels of these variables is copied to the result without a coordinate buffer, perhaps
+/// through another temporary in the result's order, or by loops over the result's blocks.
 fn becomes_result(
     cx: &Context<'_>,
     (vars, rows): (&[IndexVar], bool),
@@ -122,8 +122,8 @@ fn becomes_result(
         || has_rows(cx, &own, task) && written(&own) == OutputOrder::InOrder
 }
 
-/// Whether an array over the first of some variables is worth its memory: loops pass over all its
-/// coordinates anyway, or an operand has about as many entries.
+/// Whether an array over the first variable is worth its memory: loops visit all its coordinates anyway, or an operand
+/// has about as many entries.
 fn has_rows(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
     let passes = |a: &Access| {
         let levels = cx.program.levels(a);
@@ -133,8 +133,7 @@ fn has_rows(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
     cx.is_small(vars[0]) && accesses.iter().any(|a| passes(a) || cx.fills_rows(a, vars[0]))
 }
 
-/// Whether loops come to the entries of an operand once each, or in the order of their coordinates, or at least
-/// to those of a row together.
+/// Whether loops reach the entries of an operand once each, in the order of their coordinates, or at least row by row.
 fn is_gathered(cx: &Context<'_>, access: &Access, row: Option<IndexVar>) -> bool {
     let format = &cx.program.storage(access.tensor).format;
     let levels = cx.program.levels(access);
@@ -144,7 +143,7 @@ fn is_gathered(cx: &Context<'_>, access: &Access, row: Option<IndexVar>) -> bool
         Some(*v) == row && l.kind.properties().full && l.kind.locates()
     };
     let is_whole = in_order || !format.has_duplicates() || levels.iter().any(of_row);
-    // A slice that is read forwards keeps the order of entries.
+    // An ascending slice keeps the order of entries.
     let forwards = |s: &Slicing| matches!(s, Slicing::Taken(_)) && s.ascends();
     is_whole && (cx.is_full(access) || access.slices.values().all(forwards))
 }

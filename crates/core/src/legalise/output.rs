@@ -1,4 +1,4 @@
-//! How loops reach the positions of a result whose levels are assembled, and what is assembled elsewhere
+//! How loops reach the positions of a result whose levels are assembled, and which results are assembled elsewhere
 //! first.
 //!
 //! ```text
@@ -19,14 +19,14 @@ use crate::plan::access::distinct;
 use crate::plan::{OutputOrder, Visits};
 use tamis_ir::ids::IndexVar;
 
-/// So many entries of a list, which come together, are summed up in a register rather than one by one.
+/// Segments with this many entries, on average, are summed in a register instead of entry by entry.
 const LONG_SEGMENT: f64 = 8.0;
-/// Functions of entries are computed in batches, which short segments end. Measured with exponentials: 15 entries take 1.6
-/// times as long as the whole list would, 40 as long, 100 take 0.8 of it.
+/// Functions of entries are computed in batches, and short segments end a batch. Measured with exponentials: segments
+/// of 15 entries take 1.6 times as long as the whole list at once, 40 as long, 100 take 0.8 times as long.
 const BATCHED_SEGMENT: f64 = 48.0;
 
-/// Whether the levels of a result are written in order by so many loops over the first of them, whatever operands
-/// are walked by these, and loops over a workspace for the others.
+/// Whether the levels of a result are written in order by loops over the first `outer` of them, whatever operands
+/// these loops walk, and loops over a workspace for the others.
 pub(super) fn follows_rows(
     cx: &Context<'_>,
     task: &Task,
@@ -39,8 +39,7 @@ pub(super) fn follows_rows(
     output_order_by(cx, task, visits, &ascends) == OutputOrder::InOrder
 }
 
-/// How loops in this order reach the positions of a task's result, where they walk copies of some operands that
-/// are in the order of the loops.
+/// The order in which loops reach the elements of a task's result, with copies of some operands in loop order.
 pub(super) fn output_order(
     cx: &Context<'_>,
     task: &Task,
@@ -54,13 +53,13 @@ pub(super) fn output_order(
     output_order_by(cx, task, visits, &ascending(cx, &operands))
 }
 
-/// Whether loops come to an entry once for each of its duplicates in these operands, to add these up.
+/// Whether loops reach an entry once for each of its duplicates in these operands, to sum them.
 pub(super) fn repeats(cx: &Context<'_>, task: &Task, operands: &[Access]) -> bool {
     let apart = |a: &Access| cx.program.storage(a.tensor).format.has_duplicates();
     operands.iter().any(apart) && scatters(cx, task)
 }
 
-/// The same by loops of which some come to their coordinates in order.
+/// [`output_order`], for loops of which some visit their coordinates in order.
 pub(super) fn output_order_by(
     cx: &Context<'_>,
     task: &Task,
@@ -72,7 +71,7 @@ pub(super) fn output_order_by(
     OutputOrder::of(visits, format, &levels, ascends)
 }
 
-/// How a copy of an operand with levels of these variables is written.
+/// The order in which a copy of an operand with levels of these variables is written.
 pub(super) fn copy_output_order(
     cx: &Context<'_>,
     access: &Access,
@@ -85,14 +84,14 @@ pub(super) fn copy_output_order(
     let repeats = source.has_duplicates() && !has_slots;
     let visits = Visits { derived: &cx.program.derived, loops: &loops, repeats };
     match OutputOrder::of(visits, format, vars, &|v| !is_unordered(cx, access, v)) {
-        // Loops over rows are around those over their slots.
+        // Loops over rows are around loops over their slots.
         _ if has_slots => OutputOrder::Gathered,
         _ if source.has_duplicates() => OutputOrder::Listed,
         order => order,
     }
 }
 
-/// Whether a loop comes to its coordinates in order, however it walks these operands.
+/// Whether a loop visits its coordinates in order, however it walks these operands.
 pub(super) fn ascending<'a>(
     cx: &'a Context<'_>,
     operands: &'a [Access],
@@ -100,7 +99,7 @@ pub(super) fn ascending<'a>(
     move |v| !operands.iter().any(|a| is_unordered(cx, a, v))
 }
 
-/// Whether a loop that walks an operand's level of a variable may not come to its coordinates in order.
+/// Whether a loop that walks an operand's level of a variable may visit coordinates unordered.
 fn is_unordered(cx: &Context<'_>, access: &Access, var: IndexVar) -> bool {
     cx.program.levels(access).into_iter().any(|(level, v)| {
         let p = level.kind.properties();
@@ -108,14 +107,14 @@ fn is_unordered(cx: &Context<'_>, access: &Access, var: IndexVar) -> bool {
     })
 }
 
-/// Whether loops reach the positions of the result as entries of operands come.
+/// Whether loops reach positions of the result in the order of operands' entries, perhaps repeatedly.
 pub(super) fn scatters(cx: &Context<'_>, task: &Task) -> bool {
     let revisited = cx.access_methods().is_revisited(task.value.accesses().into_iter(), &task.vars);
     revisited || cx.access_methods().is_list_driven(task) && !sums_segments(cx, task)
 }
 
-/// Whether a list has so many entries in each segment of its last level, on average, that a register sums them up, which
-/// all come together.
+/// Whether the segments of an operand's last level have so many entries, on average, that a register should sum them;
+/// the entries of a segment are consecutive.
 fn sums_segments(cx: &Context<'_>, task: &Task) -> bool {
     let sparse = distinct(&task.value).into_iter().find(|a| !cx.is_full(a));
     let Some(levels) = sparse.and_then(|a| cx.positions(&a)) else { return false };

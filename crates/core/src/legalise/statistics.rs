@@ -1,4 +1,4 @@
-//! What is known of the sizes of operands: entries, dimensions, and the positions of levels that follow from these.
+//! Estimated sizes of operands: entries, dimensions, and the positions of levels that follow from these.
 
 use crate::cin::Role;
 use crate::format::{LevelMap, LevelSpec};
@@ -9,16 +9,16 @@ use crate::notation::{Access, Expr};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar, TensorId};
 
-/// A dimension that nobody knows.
+/// The estimate for an unknown dimension.
 pub(super) const DIMENSION: f64 = 1000.0;
-/// Entries below one position of a compressed level.
+/// The estimated number of entries below a position of a compressed level.
 pub(super) const FAN_OUT: f64 = 16.0;
-/// A copy has an array over rows if there are no more rows than so many times its entries.
+/// A copy has a dense first level if it has at most this many rows per entry.
 const EMPTY_ROWS: u64 = 8;
 
 impl Context<'_> {
-    /// About how many entries an operand has, if that is known; what is computed from operands, as many as is
-    /// expected, or about as many as that with most.
+    /// The estimated number of entries of an operand, if known; for a temporary, the expected number, or else the
+    /// largest number of any input.
     pub(super) fn known_entries(&self, access: &Access) -> Option<u64> {
         match self.program.tensors[access.tensor].role {
             Role::Input(_) => self.input_entries(access),
@@ -29,7 +29,7 @@ impl Context<'_> {
         }
     }
 
-    /// Notes how many entries a value has that a kernel computes for all coordinates of variables.
+    /// Records the expected number of entries of a temporary, computed for all coordinates of variables.
     pub(super) fn expect(
         &mut self,
         tensor: TensorId,
@@ -42,8 +42,8 @@ impl Context<'_> {
         }
     }
 
-    /// What part of the elements of a value have an entry, if that is known: as many as randomly placed entries of
-    /// its operands would give it.
+    /// The share of a value's elements with an entry, if known: as if the entries of its operands were at random
+    /// coordinates.
     pub(super) fn density(&self, value: &Expr, compute: DataType) -> Option<f64> {
         let sparse = |e: &Expr| e.accesses().into_iter().any(|a| !self.is_full(a));
         let decides = |side: &Expr| {
@@ -71,7 +71,7 @@ impl Context<'_> {
         })
     }
 
-    /// What part of its elements any sparse operand of an operator has.
+    /// The share of elements at which any sparse operand of an operator has an entry.
     fn density_of_any(&self, value: &Expr, compute: DataType) -> Option<f64> {
         let mut children = value.children();
         children.retain(|e| e.accesses().into_iter().any(|a| !self.is_full(a)));
@@ -79,12 +79,12 @@ impl Context<'_> {
         children.into_iter().try_fold(0.0, density)
     }
 
-    /// How many elements there are over variables, if that is known.
+    /// The number of elements over variables, if known.
     fn cells(&self, vars: &[IndexVar]) -> Option<f64> {
         vars.iter().map(|v| self.known_dimension(*v).map(|d| d as f64)).product()
     }
 
-    /// About how many entries an operand of the program has, if that is known.
+    /// The estimated number of entries of an input, if known.
     pub(super) fn input_entries(&self, access: &Access) -> Option<u64> {
         let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
         let stored = self.request.statistics.entries.get(&id).copied()?;
@@ -93,15 +93,15 @@ impl Context<'_> {
         Some(if is_map { stored.div_ceil(SLOTS as u64) } else { stored })
     }
 
-    /// Whether an operand is known to have about as many entries as a variable has coordinates; of what
-    /// is computed from operands, whether one of them has.
+    /// Whether an operand is known to have about as many entries as a variable has coordinates, where
+    /// [`known_entries`](Self::known_entries) estimates those of temporaries.
     pub(super) fn fills_rows(&self, access: &Access, var: IndexVar) -> bool {
         self.known_entries(access)
             .zip(self.known_dimension(var))
             .is_some_and(|(entries, size)| size <= EMPTY_ROWS.saturating_mul(entries))
     }
 
-    /// The dimension of a variable, or of what it is another name of, if that is known.
+    /// The dimension of a variable, perhaps under another name, if known.
     pub(super) fn known_dimension(&self, var: IndexVar) -> Option<u64> {
         let Statistics { dims, shapes, .. } = &self.request.statistics;
         let var = self.program.derived.alias(var);
@@ -112,25 +112,25 @@ impl Context<'_> {
         dims.get(&var).copied().or_else(of_mode)
     }
 
-    /// The dimension of a variable, as far as it is known.
+    /// The dimension of a variable, or an estimate.
     pub(super) fn dimension_of(&self, var: IndexVar) -> f64 {
         self.known_dimension(var).map_or(DIMENSION, |d| d as f64)
     }
 
-    /// The trip count of loops around each other that visit every coordinate.
+    /// The trip count of nested loops that visit every coordinate.
     pub(super) fn trips_over(&self, vars: &[IndexVar]) -> f64 {
         vars.iter().map(|v| self.dimension_of(*v)).product()
     }
 
-    /// How much memory a full operand takes; nothing if its dimensions are not known.
+    /// The size of a full operand in bytes; 0 if its dimensions are unknown.
     pub(super) fn bytes(&self, access: &Access) -> f64 {
         let size = self.program.storage(access.tensor).datatype.size() as f64;
         let dims = access.indices.iter().map(|v| self.known_dimension(*v));
         dims.map(|d| d.unwrap_or(0) as f64).product::<f64>() * size
     }
 
-    /// How many coordinates of a variable an operand lists below a position, on average, if its
-    /// entries are known: as many as randomly placed entries would have, and at least one.
+    /// The average number of coordinates of a variable that an operand lists below a position, if its entries are
+    /// known: as if entries were at random coordinates, and at least one.
     pub(super) fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
         let mut above = 1.0;
         for (level, of, positions) in self.positions(access)? {
@@ -142,8 +142,8 @@ impl Context<'_> {
         None
     }
 
-    /// The levels of an operand whose entries are known, with about how many positions they have: as
-    /// many as randomly placed entries would have.
+    /// The levels of an operand with known entries, with the estimated number of positions of each: as if entries were
+    /// at random coordinates.
     pub(super) fn positions(&self, access: &Access) -> Option<Vec<(LevelSpec, IndexVar, f64)>> {
         let levels = self.program.levels(access);
         let kinds: Vec<(LevelKind, IndexVar)> = levels.iter().map(|(l, v)| (l.kind, *v)).collect();
@@ -151,8 +151,8 @@ impl Context<'_> {
         Some(levels.into_iter().zip(positions).map(|((level, v), n)| (level, v, n)).collect())
     }
 
-    /// About how many positions levels of these kinds and variables have that store the entries of an operand, if
-    /// these are known.
+    /// The estimated number of positions of levels with these kinds and variables that store the entries of an
+    /// operand, if these are known.
     pub(super) fn positions_of(
         &self,
         access: &Access,
@@ -191,7 +191,7 @@ impl Context<'_> {
         Some(positions)
     }
 
-    /// How many coordinates a variable has, if that is known.
+    /// The number of coordinates of a variable, if known.
     fn size(&self, var: IndexVar) -> Option<f64> {
         let of = |v: IndexVar| self.known_dimension(v).map(|d| d as f64);
         Some(match self.program.derived.map(var) {
@@ -204,13 +204,13 @@ impl Context<'_> {
     }
 }
 
-/// The part of elements that have an entry in one of two tensors, of which these parts have one in each.
+/// The share of elements with an entry in one of two tensors, from the share in each.
 fn either(a: f64, b: f64) -> f64 {
     a + b - a * b
 }
 
-/// The part of rows of so many elements that have an entry, if that part of the elements has one. Without rounding what
-/// is far below 1: a dimension of 2^60 has few entries.
+/// The share of rows with an entry, from the share of elements and the number of elements per row. Avoids rounding
+/// small shares to 0: a dimension of 2^60 has few entries.
 fn any(density: f64, elements: f64) -> f64 {
     if elements == 0.0 { 0.0 } else { -(elements * (-density).ln_1p()).exp_m1() }
 }
