@@ -1,5 +1,5 @@
-//! What a kernel computes before its loops becomes a kernel of its own, so that each has a loop
-//! around everything else, of which parts may run at the same time.
+//! The part of a kernel before its loops becomes a kernel of its own, so that each of the two has a single outermost
+//! loop, whose parts may run in parallel.
 //!
 //! ```text
 //! where(forall(i, R(i) = s * B(i)), forall(j, s += A(j)))
@@ -8,7 +8,7 @@
 //! forall(i, R(i) = s * B(i))
 //! ```
 //!
-//! Registers become tensors of order 0, and workspaces tensors that store what they list.
+//! Registers become tensors of order 0, and workspaces tensors that store the entries of the workspace.
 
 use crate::cin::simplify::written;
 use crate::cin::{Derived, Kernel, Program, Relation, Role, Root, Scale, Stmt};
@@ -18,7 +18,7 @@ use crate::notation::Expr;
 use crate::plan::{Rest, plan, unreadable};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The program with kernels split where they are to run in parts.
+/// The program with kernels split where they may run in parts.
 pub fn detached(mut program: Program) -> Program {
     for kernel in std::mem::take(&mut program.kernels) {
         match kernel.cut.chunked {
@@ -29,7 +29,7 @@ pub fn detached(mut program: Program) -> Program {
     program
 }
 
-/// Adds a kernel, and what it computes outside of its loops before it.
+/// Adds a kernel, preceded by kernels for its producers around all loops.
 fn detach(program: &mut Program, kernel: Kernel) {
     let Stmt::Where { consumer, producer } = &kernel.body else {
         return program.kernels.push(kernel);
@@ -39,12 +39,12 @@ fn detach(program: &mut Program, kernel: Kernel) {
     let after = part(&kernel, kernel.result, consumer);
     let mut apart = program.clone();
     let stored = stores(&mut apart, tensor, producer);
-    // What is hashed takes memory by what it holds, and a list by all that comes.
+    // A hashed workspace has memory only for its entries, a coordinate buffer for all values written to it.
     let grows = program.storage(tensor).format.grows();
     let listed = || plan(&apart, &before).output.rest() == Some(Rest::CoordinateBuffer);
     let stored = stored && !(grows && listed());
     let readable = |k: &Kernel| unreadable(&apart, k).is_none();
-    // An empty sum times infinity is a NaN: whoever reads it has to know that it is empty.
+    // The 0 of an empty sum, times infinity, is a NaN: the reader has to know that the sum is empty.
     let numbers = program.storage(tensor).datatype.is_float();
     let stays = kernel.partial.contains(&tensor) && numbers
         || producer.loops().is_empty()
@@ -57,7 +57,7 @@ fn detach(program: &mut Program, kernel: Kernel) {
     detach(program, after);
 }
 
-/// The part of a kernel that a statement is, with the tags of its loops.
+/// A kernel for a statement that is a part of another kernel, with the tags of its loops.
 fn part(kernel: &Kernel, result: TensorId, body: &Stmt) -> Kernel {
     let mut part = Kernel { result, body: body.clone(), ..kernel.clone() };
     let loops = part.body.loops();
@@ -66,14 +66,14 @@ fn part(kernel: &Kernel, result: TensorId, body: &Stmt) -> Kernel {
     part
 }
 
-/// Whether a statement only makes a register the result: a loop around the one is around the other.
+/// Whether a statement only copies a register to the result: both then have the same outermost loop.
 fn copies(consumer: &Stmt, result: TensorId, register: TensorId) -> bool {
     matches!(consumer, Stmt::Assign { lhs, op: None, rhs: Expr::Access(read) }
         if lhs.tensor == result && read.tensor == register)
 }
 
-/// Makes a local tensor one that kernels share, if there is one of its kind: by the variables that
-/// it is written by, where dimensions tell how many values these have.
+/// Makes a local tensor one that kernels share, if it can be stored: over the variables of its writes, if dimensions
+/// determine its size.
 fn stores(program: &mut Program, tensor: TensorId, producer: &Stmt) -> bool {
     let derived = &program.derived;
     let sized = |v: &IndexVar| {
@@ -107,7 +107,7 @@ fn stores(program: &mut Program, tensor: TensorId, producer: &Stmt) -> bool {
     true
 }
 
-/// What a variable was before the schedule gave it another name.
+/// The variable that another one renames by a schedule.
 fn named(derived: &Derived, var: IndexVar) -> IndexVar {
     match derived.relation(var) {
         Some(&Relation::Same { of, .. }) => named(derived, of),

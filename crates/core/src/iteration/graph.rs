@@ -1,6 +1,6 @@
-//! Iteration graphs for people: the loops of each kernel, and the path of each tensor through
-//! them, a level a step (The Tensor Algebra Compiler, section 4); and the provenance graph, what
-//! each derived variable was made from (Sparse Iteration Space Transformations, section 5).
+//! Iteration graphs as text: the loops of each kernel, and the path of each tensor through them, one step per level
+//! (The Tensor Algebra Compiler, section 4); and the provenance graph: what each variable was derived from (Sparse
+//! Iteration Space Transformations, section 5).
 //!
 //! ```text
 //! y: loops i0 -> i1 -> jp
@@ -42,7 +42,7 @@ pub fn text(program: &Program) -> String {
     out
 }
 
-/// The loops of a statement, and in braces those of each tensor that it computes one after another.
+/// The loops of a statement; in braces the branches for each tensor that it computes one after another.
 fn loops(program: &Program, kernel: &Kernel, s: &Stmt) -> String {
     match s {
         Stmt::Forall { var, body } => {
@@ -85,7 +85,7 @@ fn branches<'s>(s: &'s Stmt, into: &mut Vec<&'s Stmt>) {
     }
 }
 
-/// The name of a loop, with what runs its iterations.
+/// The name of a loop, with the unit that runs its iterations.
 fn label(program: &Program, kernel: &Kernel, var: IndexVar) -> String {
     let name = &program.vars[var];
     match kernel.tags.get(&var).and_then(|tag| tag.parallel) {
@@ -94,10 +94,9 @@ fn label(program: &Program, kernel: &Kernel, var: IndexVar) -> String {
     }
 }
 
-/// The same in the language of Graphviz: a box per kernel; index variables in the order of the
-/// loops, joined by dashed edges, and per tensor a path of solid ones from its name through its
-/// levels; dotted edges go from variables to variables made from them, and bold edges from the loop that computes a
-/// temporary to the loop that reads it.
+/// The iteration graph in Graphviz's language: a box per kernel. Index variables are in loop order, joined by dashed
+/// edges; solid edges lead from a tensor's name through its levels; dotted edges lead from variables to variables
+/// derived from them; bold edges lead from the loop that computes a temporary to the loop that reads it.
 ///
 /// ```text
 /// digraph iteration {
@@ -127,7 +126,7 @@ fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
     let tree = Branches::of(program, kernel);
     let origins = provenance(program, kernel);
     let node = |var: IndexVar| format!("v{k}_{}", var.index());
-    // Of several loops over a variable the first has its node.
+    // Of several loops over a variable, the first one has its node.
     let of_loop = |at: usize| {
         let var = tree.loops[at].0;
         let before = tree.loops[..at].iter().filter(|(v, _)| *v == var).count();
@@ -178,14 +177,14 @@ fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
     }
 }
 
-/// The loops of a kernel, which branch where temporaries are computed.
+/// The loops of a kernel, which branch at temporaries.
 #[derive(Default)]
 struct Branches {
-    /// Their variables, each with the loop around.
+    /// The variables of the loops, each with the number of the surrounding loop.
     loops: Vec<(IndexVar, Option<usize>)>,
     /// For each temporary, the loop that computes it and the loop that reads it.
     flows: Vec<(usize, usize, TensorId)>,
-    /// The operands, with the loops around, and the result at the end.
+    /// The operands, with the numbers of the loops around them; the result comes last.
     uses: Vec<(String, Access, Vec<usize>)>,
 }
 
@@ -198,7 +197,7 @@ impl Branches {
         found
     }
 
-    /// Adds the loops of a statement inside of others; the first and the last of them.
+    /// Adds the loops of a statement inside of others; returns the first and the last of them.
     fn add(
         &mut self,
         program: &Program,
@@ -252,7 +251,7 @@ impl Branches {
         }
     }
 
-    /// The paths of the operands, and that of the result at the end.
+    /// The paths of the operands; the path of the result comes last.
     fn paths(&self, program: &Program) -> Vec<Path> {
         let path = |(name, access, around): &(String, Access, Vec<usize>)| {
             let levels = program.levels(access).into_iter();
@@ -263,10 +262,10 @@ impl Branches {
     }
 }
 
-/// How many colours the scheme has.
+/// The number of colours in the scheme.
 const COLOURS: usize = 8;
 
-/// The way of a use of a tensor through its levels: the variable and the format of each.
+/// The path of a use of a tensor through its levels: the variable and the format of each.
 struct Path {
     name: String,
     steps: Vec<(IndexVar, &'static str)>,
@@ -274,17 +273,17 @@ struct Path {
     around: Vec<usize>,
 }
 
-/// What a variable was made from, and how.
+/// The variables that a variable was derived from, and how.
 struct Origin {
     var: IndexVar,
     from: Vec<IndexVar>,
     how: String,
 }
 
-/// Where the derived variables of a kernel's loops come from, those made first first.
+/// The derivations of the variables of a kernel's loops, in the order of their creation.
 fn provenance(program: &Program, kernel: &Kernel) -> Vec<Origin> {
     let derived = &program.derived;
-    // Positions of fused loops were made from these.
+    // Positions of fused loops were derived from the fused variable's origins.
     let origins = |var: IndexVar| match derived.relation(var) {
         Some(Relation::Position { of, .. }) => {
             derived.fused(of).map_or_else(|| of.clone(), |fused| vec![fused])
@@ -312,7 +311,7 @@ fn provenance(program: &Program, kernel: &Kernel) -> Vec<Origin> {
     vars.into_iter().filter_map(origin).collect()
 }
 
-/// How a variable follows from those it was made from, in words.
+/// How a variable was derived from others, in words.
 pub(crate) fn derivation(
     program: &Program,
     names: &IdVec<IndexVar, String>,

@@ -7,10 +7,9 @@
 //!     {d}         d
 //! ```
 //!
-//! A point is a set of operands that have a value at a coordinate, with what the statement becomes
-//! there. Points below it lack operands. Combinations that leave nothing to do have no point
-//! (The Tensor Algebra Compiler, section 5: merge lattices, here built from the algebra of the
-//! operators instead of from a list of them).
+//! A point is a set of operands that have a value at a coordinate, with the statement simplified for that case. Points
+//! below it lack operands. Combinations without work have no point (The Tensor Algebra Compiler, section 5: merge
+//! lattices, here built from the algebra of operators instead of from a list of operators).
 
 use crate::cin::Stmt;
 use crate::cin::simplify::Facts;
@@ -25,23 +24,22 @@ pub type Set = u64;
 pub struct Point {
     /// The operands that have a value.
     pub present: Set,
-    /// What is left of the statement.
+    /// The statement that remains.
     pub body: Stmt,
 }
 
 /// The points, more operands first.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lattice {
-    /// Never two with the same set.
+    /// No two have the same set.
     pub points: Vec<Point>,
-    /// Whether operands are terms of a sum, each of which adds to a register where it is: then each
-    /// has a point with all of the statement, and what to do where several are follows.
+    /// Whether operands are terms of a sum, each of which is added to a register where its operand has an entry. Then
+    /// each term has a point with the whole statement; cases of several operands follow from these.
     pub sums: bool,
 }
 
 impl Lattice {
-    /// The lattice of a statement whose `iterators` are the accesses that are sparse at the
-    /// variable in question.
+    /// The lattice of a statement; `iterators` are the accesses that are sparse at the variable of the loop.
     pub fn build(facts: Facts<'_>, body: &Stmt, iterators: &[Access]) -> Lattice {
         if let Some(points) = terms(facts, body, iterators) {
             return Lattice { points, sums: true };
@@ -77,8 +75,8 @@ impl Lattice {
     }
 }
 
-/// A point for each term of a sum of several operands, in a register, with the pattern of the result
-/// if there is one: `where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), ..))`.
+/// A point for each term of a sum of several operands in a register, with the pattern of the result if there is one:
+/// `where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), ..))`.
 fn terms(facts: Facts<'_>, body: &Stmt, iterators: &[Access]) -> Option<Vec<Point>> {
     let Stmt::Where { consumer, producer } = body else { return None };
     let Stmt::Sequence(parts) = &**producer else { return None };
@@ -103,9 +101,9 @@ fn terms(facts: Facts<'_>, body: &Stmt, iterators: &[Access]) -> Option<Vec<Poin
         .then_some(points)
 }
 
-/// Sorts points by size, of which the first that fits a combination is taken, and drops each where
-/// the next that fits does the same. Not every smaller one does: the zeros that absent operands
-/// leave may differ in their signs, so that fewer operands may have a point of their own.
+/// Sorts points by size, largest first; at run time the first one that fits is taken. Drops a point if the next one
+/// that fits has the same statement. Smaller points may have another one: the zeros that absent operands leave may
+/// differ in their signs.
 fn simplify(bodies: BTreeMap<Set, Stmt>) -> Vec<Point> {
     let mut points: Vec<Point> =
         bodies.into_iter().map(|(present, body)| Point { present, body }).collect();

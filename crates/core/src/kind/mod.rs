@@ -1,5 +1,5 @@
-//! Kinds of kernels: one that assembles a result, and one that computes the values of a result
-//! that is assembled already.
+//! Kinds of kernels: assemble, which finds the entries of a result, and compute, which computes the values of an
+//! assembled result.
 //!
 //! ```text
 //! forall(i, forall(k, forall(j, C(i,j) += A(i,k) * B(k,j))))            C: csr
@@ -9,11 +9,10 @@
 //!                          forall(k, forall(j, w(j) += A(i,k) * B(k,j))))))
 //! ```
 //!
-//! A kernel that computes takes the pattern of its result as one more operand, outside of which
-//! nothing is done: lattices, searches and parts treat it as they treat operands. Values that
-//! come in another order than the pattern's are gathered in a dense workspace that is opened at the
-//! entries of the pattern, so that no list, guard or sort is needed (sparse tensor algebra with
-//! workspaces, section 6). What is gathered elsewhere is never read.
+//! A compute kernel has the pattern of its result as one more operand, outside of which there is no work: lattices,
+//! searches and parts treat it like other operands. Values that arrive in another order than the pattern's are
+//! accumulated in a dense workspace that is initialised at the entries of the pattern, so no list, guard or sort is
+//! needed (sparse tensor algebra with workspaces, section 6). Other elements of the workspace are never read.
 
 mod shared_structure;
 
@@ -29,15 +28,15 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The program with kernels of a kind. Where a kernel cannot compute at the entries of a pattern it
-/// stays fused, and its caller takes over the values that it needs.
+/// The program with kernels of a kind. A kernel that cannot compute at the entries of a pattern stays fused, and its
+/// caller takes the values that it needs.
 pub fn of_kind(mut program: Program, kind: KernelKind) -> Program {
     match kind {
         KernelKind::Fused => {}
         KernelKind::Assemble => {
             for kernel in &mut program.kernels {
                 let full = program.tensors[kernel.result].storage.format.is_full();
-                // What only fills an array is not worth parts.
+                // Filling an array alone is not worth parts.
                 let mut own = Kernel { kind, ..kernel.clone() };
                 own.cut.chunked &= !full;
                 own.cut.threaded &= !full;
@@ -55,7 +54,7 @@ pub fn of_kind(mut program: Program, kind: KernelKind) -> Program {
     program
 }
 
-/// Whether a kernel writes the last value of a result whose entries have to be known.
+/// Whether kernel `k` writes the final value of a result, whose entries thus have to be known.
 pub fn follows(program: &Program, k: usize) -> bool {
     let role = |kernel: &Kernel| program.tensors[kernel.result].role;
     let own = role(&program.kernels[k]);
@@ -64,7 +63,7 @@ pub fn follows(program: &Program, k: usize) -> bool {
     matches!(own, Role::Result(_)) && is_last && !full
 }
 
-/// The program with a kernel that computes at the entries of a pattern, if it can.
+/// The program with a kernel that computes at the entries of a pattern, if that is possible.
 fn computing(program: &Program, k: usize) -> Option<Program> {
     let mut program = program.clone();
     let kernel = program.kernels[k].clone();
@@ -92,8 +91,7 @@ fn computing(program: &Program, k: usize) -> Option<Program> {
     Some(program)
 }
 
-/// What a kernel writes, and how it combines what comes for the same element; `None` if values do
-/// not start where the elements do that nothing comes for.
+/// The element that a kernel writes, and how it combines values; `None` if values do not start from the fill value.
 fn combined(program: &Program, kernel: &Kernel) -> Option<(Access, Option<ReduceOp>)> {
     let mut written = vec![];
     kernel.body.for_each_assign(&mut |lhs, op, _| {
@@ -112,7 +110,7 @@ fn combined(program: &Program, kernel: &Kernel) -> Option<(Access, Option<Reduce
     (same && ops.len() <= 1 && ops.iter().all(starts)).then_some((lhs, ops.first().copied()))
 }
 
-/// The loops with what comes out of the order of the result's last level in a dense workspace.
+/// The loops, with values that do not arrive in the order of the result's last level accumulated in a dense workspace.
 fn gathered(
     program: &mut Program,
     kernel: &Kernel,
@@ -122,7 +120,7 @@ fn gathered(
     let levels = program.storage(kernel.result).format.levels();
     let plain = levels.last().is_some_and(|l| l.stores_mode());
     let vars = program.level_vars(kernel.result, &lhs.indices);
-    // Operands that repeat coordinates come to a row of the result again.
+    // With duplicates in operands, loops reach a row of the result several times.
     let once = kernel.assembly.workspace && !kernel.scatter;
     let Some((&last, above)) = vars.split_last().filter(|_| plain && once) else {
         return body;
@@ -138,7 +136,7 @@ fn gathered(
     below(&body, above, &mut gather).unwrap_or(body)
 }
 
-/// The statement with what `f` makes of the part inside these loops, if they are the outermost.
+/// The statement, with `f` applied to the part inside of these loops, if they are the outermost ones.
 fn below(s: &Stmt, loops: &[IndexVar], f: &mut dyn FnMut(&Stmt) -> Option<Stmt>) -> Option<Stmt> {
     let Some((first, rest)) = loops.split_first() else { return f(s) };
     match s {
@@ -153,7 +151,7 @@ fn below(s: &Stmt, loops: &[IndexVar], f: &mut dyn FnMut(&Stmt) -> Option<Stmt>)
     }
 }
 
-/// The outermost loop around what is written.
+/// The outermost loop around the written element.
 fn first_loop(s: &Stmt) -> Option<IndexVar> {
     match s {
         Stmt::Forall { var, .. } => Some(*var),
@@ -162,7 +160,7 @@ fn first_loop(s: &Stmt) -> Option<IndexVar> {
     }
 }
 
-/// How a tensor is assigned to in a statement, and the values.
+/// The operators and values of assignments to a tensor in a statement.
 fn assignments(s: &Stmt, tensor: TensorId) -> Vec<(Option<ReduceOp>, &Expr)> {
     let mut found = vec![];
     s.for_each_assign(&mut |lhs, op, rhs| {
@@ -173,7 +171,7 @@ fn assignments(s: &Stmt, tensor: TensorId) -> Vec<(Option<ReduceOp>, &Expr)> {
     found
 }
 
-/// `where(C = w, s with w for C)`.
+/// `where(C = w, s)`, with `w` for `C` in `s`.
 fn through_workspace(
     program: &mut Program,
     kernel: &Kernel,
@@ -199,20 +197,20 @@ fn through_workspace(
     Stmt::Where { consumer, producer: Box::new(producer) }
 }
 
-/// The format of a workspace of which only the entries of a pattern are read. A dense one adds up all others
-/// too. Where these sums could overflow and fail, the workspace lists its entries, and only they are added to.
+/// The format of a workspace of which only the entries of a pattern are read. A dense one sums all other elements as
+/// well; if such a sum could overflow and fail, the workspace lists its entries, and only these are added to.
 fn workspace(kernel: &Kernel) -> Format {
     Format::in_order([if kernel.overflow.is_checked() { LISTED } else { DENSE }])
 }
 
-/// Gives a workspace its first value at the entries of a pattern.
+/// Initialises a workspace at the entries of a pattern.
 fn opening(pattern: &Access, at: Access, value: Scalar) -> Stmt {
     let vars = at.indices.clone();
     let first = Stmt::Assign { lhs: at, op: None, rhs: Expr::Literal(value) };
     Stmt::forall(&vars, Stmt::Within { pattern: pattern.clone(), body: Box::new(first) })
 }
 
-/// The statement with `f` in place of each assignment to the result.
+/// The statement, with `f` applied to each assignment to the result.
 fn at_result(
     s: Stmt,
     result: TensorId,
@@ -224,8 +222,8 @@ fn at_result(
     }
 }
 
-/// The statement with workspaces of entries, from which a result is copied, opened at the entries of
-/// its pattern instead.
+/// The statement with workspaces that list entries, and are copied to a result, initialised at the entries of the
+/// result's pattern instead.
 fn opened(program: &mut Program, kernel: &Kernel, s: Stmt, pattern: &Access) -> Stmt {
     match s {
         Stmt::Forall { var, body } => {
@@ -250,8 +248,8 @@ fn opened(program: &mut Program, kernel: &Kernel, s: Stmt, pattern: &Access) -> 
     }
 }
 
-/// The variable of a loop that only copies a workspace of entries to the entries of a pattern, where
-/// what did not come has the value of the result that nothing comes for.
+/// The variable of a loop that only copies a workspace to the entries of a pattern, where unwritten elements of both
+/// have the same value.
 fn copied_at(
     program: &Program,
     consumer: &Stmt,

@@ -1,14 +1,14 @@
-//! Results that have the entries of an operand: values are computed at the operand's positions, and levels are
-//! those of the operand.
+//! Results with the same entries as an operand: values are computed at the operand's positions, and the result shares
+//! the operand's levels.
 //!
 //! ```text
 //! C(i,j) = A(i,j) * s(i,j)      A, C: csr      C_vals[pA2] = ..; C2_pos, C2_crd are A2_pos, A2_crd
 //! y(i,j) = A(i,j,k) * x(k)      A: csf, y: dcsr      y_vals[pA2] = ..
 //! ```
 //!
-//! An operand decides which entries there are if nothing is left to do without it, no other operand lists
-//! entries, and the outermost loops are over its levels. Rows that it lists without an entry stay listed.
-//! Kernels that only assemble, or compute at another pattern, are made of the program without that.
+//! An operand determines the entries if there is no work without it, no other operand lists entries, and the outermost
+//! loops are over its levels. Rows that it lists without an entry stay listed. Assemble kernels, and compute kernels
+//! for another pattern, are made from the program without shared structure.
 
 use super::combined;
 use crate::cin::simplify::Facts;
@@ -18,8 +18,8 @@ use crate::level::Part;
 use crate::notation::Access;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The program with kernels that compute at the positions of an operand, where results have its
-/// entries, but for the results that are named; `None` if there are none.
+/// The program with kernels that compute at the positions of an operand if the result, unless it is in `others`, has
+/// the operand's entries; `None` if there are none.
 pub fn shared_structure(program: &Program, others: &[TensorId]) -> Option<Program> {
     let mut shared = program.clone();
     for (k, kernel) in program.kernels.iter().enumerate() {
@@ -32,7 +32,7 @@ pub fn shared_structure(program: &Program, others: &[TensorId]) -> Option<Progra
     shared.kernels.iter().any(|kernel| kernel.like.is_some()).then_some(shared)
 }
 
-/// The operand whose entries the result of a kernel has.
+/// The operand with the same entries as the result of a kernel.
 fn pattern(program: &Program, kernel: &Kernel) -> Option<TensorId> {
     let plain = kernel.kind == KernelKind::Fused && !kernel.scatter && kernel.partial.is_empty();
     let (lhs, _) = combined(program, kernel).filter(|(lhs, _)| plain && lhs.slices.is_empty())?;
@@ -57,7 +57,7 @@ fn pattern(program: &Program, kernel: &Kernel) -> Option<TensorId> {
     (decides && alike).then_some(operand.tensor)
 }
 
-/// The variables of the loops around everything.
+/// The variables of the loops around the whole statement.
 fn nest(s: &Stmt) -> Vec<IndexVar> {
     let (mut found, mut at) = (vec![], s);
     while let Stmt::Forall { var, body } = at {
@@ -67,7 +67,7 @@ fn nest(s: &Stmt) -> Vec<IndexVar> {
     found
 }
 
-/// Whether the result can share the operand's first levels, so many of them.
+/// Whether the result can share the first `count` levels of the operand.
 fn stores_alike(
     program: &Program,
     (result, vars): (TensorId, &[IndexVar]),
@@ -83,11 +83,11 @@ fn stores_alike(
     };
     let same = |(a, b): (&LevelSpec, &LevelSpec)| a.kind == b.kind && walked(a) && b.stores_mode();
     let last = others.get(count - 1);
-    // As many as coordinates, so that nobody has to count.
+    // There are as many values as elements of the coordinates array, so nothing has to count them.
     let lists =
         |level: &LevelSpec| level.has(Part::Crd) && other.format.interleaved(count - 1).is_none();
     let of_operand = program.level_vars(operand.tensor, &operand.indices);
-    // A(i,j,i) may have none of the entries that are below a row.
+    // A(i,j,i) may lack the entries below a row.
     let repeats = |(k, var): (usize, &IndexVar)| of_operand[..k].contains(var);
     !program.is_local(operand.tensor)
         && operand.slices.is_empty()
