@@ -1,16 +1,16 @@
-//! What the parameters of a function stand for.
+//! The meaning of a function's parameters.
 
 use crate::level::Part;
 use tamis_ir::ids::{Id, IndexVar, Level, TensorId};
 
-/// What a parameter stands for.
+/// The meaning of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Binding {
     /// The dimension of an index variable.
     Dimension(IndexVar),
-    /// The first coordinate, or position, of the part to compute; it may be less than any.
+    /// The first coordinate, or position, of the part to compute; it may be below the range.
     Begin,
-    /// The end of the part, exclusive; it may be beyond all.
+    /// The end of the part, exclusive; it may be beyond the range.
     End,
     /// An array of a level.
     Level {
@@ -29,7 +29,7 @@ pub enum Binding {
 }
 
 impl Binding {
-    /// The tensor whose array it is, if it is one.
+    /// The tensor of an array.
     pub fn tensor(&self) -> Option<TensorId> {
         match *self {
             Binding::Level { tensor, .. } | Binding::Vals { tensor } => Some(tensor),
@@ -37,7 +37,7 @@ impl Binding {
         }
     }
 
-    /// Where it stands among the parameters: dimensions, the part, then tensors as they were declared.
+    /// The sort key of the parameter: dimensions, the part, then tensors in the order of their declaration.
     pub(super) fn place(self) -> (usize, usize) {
         match self {
             Binding::Dimension(var) => (0, var.index()),

@@ -12,31 +12,31 @@ use tamis_ir::ir::build::{UniqueNames, add, assign, binary, int, when};
 use tamis_ir::ir::verify::CONSTANTS;
 use tamis_ir::ir::{ArrayDecl, ArrayRole, Expr, Param, Status, Stmt, Type, VarDecl};
 
-/// What has been declared so far.
+/// The declarations so far.
 pub(super) struct Builder {
     pub(super) name: String,
     pub(super) params: Vec<(Param, Binding)>,
     pub(super) vars: IdVec<Var, VarDecl>,
     pub(super) arrays: IdVec<Array, ArrayDecl>,
-    /// Sizes of levels that follow from dimensions.
+    /// Statements that compute sizes of levels from dimensions.
     pub(super) prologue: Vec<Stmt>,
     /// The loop of the kernel that each variable counts or walks, by its name.
     pub(super) loops: BTreeMap<String, IndexVar>,
     names: UniqueNames,
-    /// Variables that belong to that of a position.
+    /// Variables that accompany the variable of a position.
     beside: BTreeMap<(Var, Beside), Var>,
 }
 
-/// What a variable that belongs to a position holds.
+/// The meaning of a variable that accompanies a position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Beside {
-    /// The end of the segment that is iterated.
+    /// The end of the walked positions.
     End,
     /// The coordinate at the position.
     Coordinate,
-    /// Whether the position is that of the coordinate at hand.
+    /// Whether the position has the current coordinate.
     Flag,
-    /// The end of the positions of the same coordinate.
+    /// The end of the segment: of positions with the same coordinate.
     SegmentEnd,
 }
 
@@ -66,7 +66,7 @@ impl Builder {
         }
     }
 
-    /// A new variable, named so if the name is free.
+    /// A new variable, with this name if it is free.
     pub(super) fn var(&mut self, name: &str, ty: Type) -> Var {
         let name = self.names.fresh(name);
         self.vars.push(VarDecl::new(&name, ty))
@@ -86,7 +86,7 @@ impl Builder {
         temp
     }
 
-    /// Notes that a variable counts or walks a loop of the kernel.
+    /// Records that a variable counts or walks a loop of the kernel.
     pub(super) fn walks(&mut self, var: Var, of: IndexVar) {
         self.loops.insert(self.vars[var].name.clone(), of);
     }
@@ -95,7 +95,7 @@ impl Builder {
         self.vars[var].name.clone()
     }
 
-    /// The variable that belongs to a position, declared under this name on first use.
+    /// The variable that accompanies a position, declared under this name on first use.
     pub(super) fn beside(&mut self, position: Var, what: Beside, name: &str) -> Var {
         if let Some(&known) = self.beside.get(&(position, what)) {
             return known;
@@ -120,17 +120,17 @@ impl Builder {
         vec![when(beyond, vec![Stmt::Fail(Status::PositionOverflow)])]
     }
 
-    /// A new array of the kernel's own.
+    /// A new array local to the kernel.
     pub(super) fn local(&mut self, name: &str, elem: DataType) -> Array {
         self.own(name, elem, ArrayRole::Local)
     }
 
-    /// A new array of the kernel's own that iterations of its loops share.
+    /// A new array local to the kernel, which iterations of its loops share.
     pub(super) fn common(&mut self, name: &str, elem: DataType) -> Array {
         self.own(name, elem, ArrayRole::Common)
     }
 
-    /// A new array of the kernel's own, of this role.
+    /// A new array local to the kernel, with this role.
     pub(super) fn own(&mut self, name: &str, elem: DataType, role: ArrayRole) -> Array {
         let name = self.names.fresh(name);
         self.arrays.push(ArrayDecl::new(&name, elem, role))
@@ -143,8 +143,8 @@ impl Builder {
         size
     }
 
-    /// The parameters of a tensor, which may be the result of a kernel; sizes are for whoever knows
-    /// the dimensions.
+    /// The parameters of a tensor, which may be the result of a kernel; the caller adds the sizes, for which it needs
+    /// dimensions.
     pub(super) fn tensor(
         &mut self,
         id: TensorId,
@@ -202,7 +202,7 @@ impl Builder {
         TensorArrays { levels, vals }
     }
 
-    /// The arrays of a tensor that lives in the kernel.
+    /// The arrays of a tensor that is local to the kernel.
     pub(super) fn workspace(&mut self, tensor: &Tensor) -> TensorArrays {
         let storage = &tensor.storage;
         let mut levels: Vec<LevelArrays> = vec![];

@@ -7,8 +7,8 @@
 //! s = fma(A_vals[pA2 * 2], x_vals[j * 2], s)  ..  s_im = ..
 //! ```
 //!
-//! Real values have no imaginary part and stay single. What functions and quotients are,
-//! [`tamis_ir::algebra::complex`] says.
+//! Real values have no imaginary part, and stay single. [`tamis_ir::algebra::complex`] defines functions and
+//! quotients.
 
 use super::value::{Held, Vals, Value};
 use super::values::Values;
@@ -18,7 +18,7 @@ use tamis_ir::datatype::{Register, Scalar};
 use tamis_ir::ir::build::{assign, binary, for_loop, int, mul};
 use tamis_ir::ir::{Expr, Stmt, Type};
 
-/// Parts that are computed by statements.
+/// The real and imaginary part of a value, computed by statements.
 struct Code<'c, 'p> {
     values: &'c mut Values<'p>,
     prefix: &'c mut Vec<Stmt>,
@@ -50,7 +50,7 @@ impl Parts for Code<'_, '_> {
 }
 
 impl Values<'_> {
-    /// Gives the positions `lo..hi` of values a constant.
+    /// Fills the positions `lo..hi` of values with a constant.
     pub(super) fn filled(&mut self, vals: Vals, lo: Expr, hi: Expr, c: Scalar) -> Vec<Stmt> {
         let [re, im] = c.parts();
         let value = Expr::Const(re);
@@ -77,7 +77,7 @@ impl Values<'_> {
         Held { re, im }
     }
 
-    /// `held = value`, where the value may name what the variables hold before.
+    /// `held = value`, where the value may read the old `held`.
     pub(super) fn assigned(&mut self, held: Held, value: Value) -> Vec<Stmt> {
         let Some(im) = held.im else { return vec![assign(held.re, value.re)] };
         let value_im = value.im.unwrap_or_else(|| self.zero());
@@ -90,7 +90,7 @@ impl Values<'_> {
         vec![assign(next, value.re), assign(im, value_im), assign(held.re, Expr::Var(next))]
     }
 
-    /// A value that may be used several times; a real one as it is.
+    /// A value that may be read several times, in variables if it is complex.
     pub(super) fn hold(&mut self, value: Value, prefix: &mut Vec<Stmt>) -> Value {
         let Value { re, im: Some(im) } = value else { return value };
         Value { re: self.hold_part(re, prefix), im: Some(self.hold_part(im, prefix)) }
@@ -155,7 +155,7 @@ impl Values<'_> {
             _ if !op.is_complex() => unreachable!("{} of complex numbers", op.name()),
             (BinaryOp::Mul, ..) => self.product(a, b, prefix),
             (BinaryOp::Div, ..) => self.quotient(a, b, prefix),
-            // As if it were complex: 0 - 0 has another sign than -0.
+            // Computed as if real values were complex: 0 - 0 and -0 differ in sign.
             (_, None, Some(y)) => {
                 Value { im: Some(binary(op, self.zero(), y.clone())), re: re(a, b) }
             }
@@ -215,7 +215,7 @@ impl Values<'_> {
         }
     }
 
-    /// `old + value`, products fused with the sum.
+    /// `old + value`, with products fused into the sum.
     fn summed_up(&self, old: Value, value: Value) -> Value {
         let im = match (old.im, value.im) {
             (Some(old), Some(im)) => Some(fused(old, im)),
@@ -239,7 +239,7 @@ impl Values<'_> {
     }
 }
 
-/// `old + e`, where `e` may be a part of a product of complex numbers.
+/// `old + e`, where `e` may be the real or imaginary part of a complex product.
 fn fused(old: Expr, e: Expr) -> Expr {
     use BinaryOp::{Add, Mul, Sub};
     match e {

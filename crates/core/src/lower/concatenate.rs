@@ -1,4 +1,4 @@
-//! Results of parts that a function runs by itself, one behind the other.
+//! Concatenates the results of parts that a function runs itself.
 //!
 //! ```text
 //! C(i,j) = A(i,k) * B(k,j)      csr, parallelize(i, cpu_thread, no_races)
@@ -14,9 +14,8 @@
 //! }
 //! ```
 //!
-//! Rows keep their positions; segments of later parts move behind those of earlier ones, as
-//! where the caller of a kernel joins parts. A part waits until those before it have been moved, which takes far less time
-//! than what it computes.
+//! Rows keep their positions; segments of later parts move behind those of earlier ones, as where the caller of a
+//! kernel joins parts. A part waits until all earlier parts are moved, which takes far less time than computing them.
 
 use super::symbols::Symbols;
 use super::value::Vals;
@@ -26,18 +25,18 @@ use tamis_ir::ir::build::{add, assign, for_loop, int, load, mul, store};
 use tamis_ir::ir::number::Renamed;
 use tamis_ir::ir::{ArrayRole, Expr, Stmt};
 
-/// Parts of a result that follow each other.
+/// The code that concatenates the parts of a result.
 pub(super) struct Concatenated {
-    /// Statements in front of the loop over parts.
+    /// Statements before the loop over parts.
     pub(super) before: Vec<Stmt>,
     /// The statements of one part.
     pub(super) part: Vec<Stmt>,
-    /// Statements behind that loop.
+    /// Statements after that loop.
     pub(super) after: Vec<Stmt>,
 }
 
-/// The code of a part, with what moves its entries behind those of the parts before. `rows` are the first of its
-/// coordinates and the one behind the last, counted from the least, where each has a position.
+/// The code of a part, which then moves its entries behind those of earlier parts. `rows` is the range of its
+/// first-level coordinates, counted from the lowest one, if each has a position.
 pub(super) fn concatenated(
     cx: &mut Symbols<'_>,
     rows: Option<(Expr, Expr)>,
@@ -59,7 +58,7 @@ pub(super) fn concatenated(
     Concatenated { before, part, after }
 }
 
-/// For each array of the result one that a part has for itself.
+/// For each array of the result, an array of the part's own.
 fn own_arrays(cx: &mut Symbols<'_>) -> Vec<(Array, Array)> {
     let is_result = |a: &Array| cx.arrays[*a].role == ArrayRole::Result;
     let of_result: Vec<Array> = cx.arrays.ids().filter(is_result).collect();
@@ -70,7 +69,7 @@ fn own_arrays(cx: &mut Symbols<'_>) -> Vec<(Array, Array)> {
     of_result.into_iter().map(own).collect()
 }
 
-/// Code that uses a part's own arrays instead of those of the result.
+/// The code, with a part's own arrays instead of those of the result.
 fn renamed(cx: &Symbols<'_>, own: &[(Array, Array)], code: Vec<Stmt>) -> Vec<Stmt> {
     let vars = cx.values.builder.vars.ids().map(Some).collect();
     let mut arrays: Vec<Option<Array>> = cx.arrays.ids().map(Some).collect();
@@ -80,12 +79,12 @@ fn renamed(cx: &Symbols<'_>, own: &[(Array, Array)], code: Vec<Stmt>) -> Vec<Stm
     Renamed { vars, arrays }.block(code)
 }
 
-/// What moves the entries of a part.
+/// The code that moves the entries of a part.
 struct Moving<'o> {
     own: &'o [(Array, Array)],
-    /// Per level how many positions parts before have.
+    /// For each level, the number of positions of earlier parts.
     ends: Array,
-    /// Arrays of coordinates that several levels share and that were moved.
+    /// Arrays of coordinates that several levels share, once they are moved.
     moved: Vec<Array>,
     stmts: Vec<Stmt>,
 }
@@ -125,7 +124,7 @@ impl Moving<'_> {
         }
     }
 
-    /// How many positions of a level are there before the part, and how many the part has.
+    /// The number of positions of a level before the part, and the number in the part.
     fn appended(&mut self, cx: &mut Symbols<'_>, k: usize, pos: Array, hi: &Expr) -> (Var, Var) {
         let [end, count] = ["end", "count"].map(|name| cx.temp(name));
         let at = || int(k as i64);
@@ -137,7 +136,7 @@ impl Moving<'_> {
         (end, count)
     }
 
-    /// Where segments end, which move by so much, under parents that move by so much.
+    /// Moves the ends of segments by an offset, below parents that move by an offset.
     fn positions(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -154,7 +153,7 @@ impl Moving<'_> {
         self.stmts.push(for_loop(p, lo, hi, vec![moved]));
     }
 
-    /// Elements at positions that move by so much, `each` at a position.
+    /// Moves elements at positions by an offset, with `each` applied to a position.
     fn copied(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -177,7 +176,7 @@ impl Moving<'_> {
     }
 }
 
-/// The first positions of levels, which no part has told, and the end of the only segment of the first level.
+/// Writes the first positions of levels, which no part writes, and the end of the only segment of the first level.
 fn last(cx: &mut Symbols<'_>, ends: Array) -> Vec<Stmt> {
     let mut stmts = vec![];
     let mut parents = int(1);

@@ -1,13 +1,13 @@
-//! What a schedule says of loops that the code of a kernel does not do.
+//! Requests of a schedule that the code of a kernel does not carry out.
 //!
 //! ```text
-//! unroll(j, 4)            C(i,j) = A(i,j) * B(i,j), csr      two operands are merged: nothing is counted
-//! mergeby(j, gallop)      C(i,j) = A(i,j) + B(i,j), csr      each coordinate of both is looked at
-//! distribute(j, jo, ji, x)      y(i) = A(i,j) * x(j), csr    j is not the outermost loop, and y does not tell it
+//! unroll(j, 4)            C(i,j) = A(i,j) * B(i,j), csr      two operands are merged: the loop is not counted
+//! mergeby(j, gallop)      C(i,j) = A(i,j) + B(i,j), csr      each coordinate of both is visited
+//! distribute(j, jo, ji, x)      y(i) = A(i,j) * x(j), csr    j is not the outermost loop, and not a mode of y
 //! ```
 //!
-//! Most of it is known only once there is code, and so it is found here; [`crate::pipeline`] refuses it if a command of
-//! the user said it.
+//! Most of these are known only from the code, so they are found here; [`crate::pipeline`] refuses them if they come
+//! from a command of the user.
 
 use super::gpu::parallel::Serial;
 use crate::cin::{Assembling, Kernel, MergeStrategy, OnRanks, ParallelUnit, Program, Tag};
@@ -17,21 +17,21 @@ use crate::schedule::Wanted;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
-/// Something that a schedule says of a loop, or of the result, and the code does not do.
+/// A request of a schedule about a loop, or about the result, that the code does not carry out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dropped {
     /// The loop's variable and the variables it was derived from, or the name of the result.
     pub names: Vec<String>,
-    /// What it says.
+    /// The request.
     pub wanted: Wanted,
-    /// Why not, in words.
+    /// Why it is not carried out, in words.
     pub why: &'static str,
 }
 
 const UNCOUNTED: &str = "it merges or searches what operands store, and counts no iterations";
 
-/// What is dropped of a kernel with these loops: some that count no iterations, and, where the kernel is
-/// not the host's, some that no unit of a GPU runs.
+/// The requests that a kernel with these loops drops: some loops may not be counted, and, in a kernel that is not the
+/// host's, some may not run on a unit of a GPU.
 pub(super) fn dropped(
     (program, kernel): (&Program, &Kernel),
     plan: &Plan,
@@ -78,7 +78,7 @@ fn names(program: &Program, var: IndexVar) -> Vec<String> {
     all.map(|v| program.vars[v].clone()).collect()
 }
 
-/// How a result is assembled otherwise than a schedule wants it.
+/// How a result is assembled, if a schedule wants it otherwise.
 fn assembled_else(kernel: &Kernel, plan: &Plan) -> Option<&'static str> {
     const PLACED: &str = "its entries have positions before they are written";
     let rest = match &plan.output {
@@ -104,8 +104,8 @@ fn assembled_else(kernel: &Kernel, plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// Why threads do not share the iterations of a loop, where they were asked to. A kernel that runs on one
-/// thread is asked as if it did not: a schedule is refused everywhere or nowhere.
+/// Why threads do not share the iterations of a loop although a schedule asks for it. A kernel that runs on one thread
+/// is treated as if it did not, so that a schedule is refused everywhere or nowhere.
 fn whole((program, kernel): (&Program, &Kernel), plan: &Plan) -> Option<NotCut> {
     match &plan.parts {
         Ok(partition) if partition.asked => None,
@@ -118,14 +118,14 @@ fn whole((program, kernel): (&Program, &Kernel), plan: &Plan) -> Option<NotCut> 
     }
 }
 
-/// The same kernel, called for parts.
+/// The kernel, called for parts.
 fn in_parts(kernel: &Kernel) -> Kernel {
     let mut kernel = kernel.clone();
     kernel.cut.chunked = true;
     kernel
 }
 
-/// Why ranks do not share the loops that they were asked to, whether or not threads share them.
+/// Why ranks do not share the loops that a schedule distributes, whether or not threads share them.
 fn not_on_ranks((program, kernel): (&Program, &Kernel)) -> Option<Dropped> {
     if kernel.cut.ranks.is_empty() {
         return None;
@@ -147,7 +147,7 @@ fn not_on_ranks((program, kernel): (&Program, &Kernel)) -> Option<Dropped> {
     }
 }
 
-/// Why no loop over a variable searches an operand, where one should.
+/// Why no loop over a variable gallops although a schedule asks for it.
 fn unsearched(plan: &Plan, var: IndexVar, tag: &Tag) -> Option<&'static str> {
     let (Some(MergeStrategy::Gallop), Some(root)) = (tag.merge, &plan.root) else { return None };
     let loops = root.loops_over(var);

@@ -1,7 +1,7 @@
 //! Expressions of index notation become expressions of the imperative form.
 //!
-//! Every operand is converted to the statement's compute type, comparisons to 1 or 0 of it, and
-//! user operators are replaced by their bodies.
+//! Every operand is converted to the statement's compute type, comparisons become 1 or 0 of that type, and user
+//! operators are replaced by their bodies.
 
 use super::value::Value;
 use super::values::{Values, convert};
@@ -11,13 +11,13 @@ use tamis_ir::ids::UserOp;
 use tamis_ir::ir::build::binary;
 use tamis_ir::ir::{self, Expr};
 
-/// What is known where an expression is computed: its operands, coordinates and parameters.
+/// The context in which an expression is computed: operands, coordinates and parameters.
 pub(super) trait Operands<'p> {
-    /// What computes.
+    /// The builder of values.
     fn values(&mut self) -> &mut Values<'p>;
-    /// An access, a coordinate or a parameter; what has to run before goes to `prefix`.
+    /// An access, a coordinate or a parameter; statements that compute it are added to `prefix`.
     fn operand(&mut self, e: &notation::Expr, prefix: &mut Vec<ir::Stmt>) -> Value;
-    /// Whether slices name the values of variables.
+    /// Whether slices contain the values of variables.
     fn is_within(&mut self, within: &[Within]) -> Expr;
 }
 
@@ -44,7 +44,7 @@ impl<'p> Operands<'p> for Params<'_, 'p> {
     }
 }
 
-/// The value of an expression in the compute type; what has to run before goes to `prefix`.
+/// The value of an expression in the compute type; statements that compute it are added to `prefix`.
 pub(super) fn value<'p>(
     from: &mut impl Operands<'p>,
     e: &notation::Expr,
@@ -113,7 +113,7 @@ fn truth<'p>(from: &mut impl Operands<'p>, e: &notation::Expr, prefix: &mut Vec<
     }
 }
 
-/// A user operator's value.
+/// The value of a user operator.
 fn user<'p>(
     from: &mut impl Operands<'p>,
     op: UserOp,
@@ -124,7 +124,7 @@ fn user<'p>(
     inlined(from.values(), op, args, prefix)
 }
 
-/// A user operator's body; operands get variables, since the body may use them repeatedly.
+/// The body of a user operator; operands get variables, since the body may read them several times.
 fn inlined(
     values: &mut Values<'_>,
     op: UserOp,

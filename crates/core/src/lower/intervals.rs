@@ -1,4 +1,4 @@
-//! What integers may come of steps, by the types of the operands (interval analysis).
+//! Bounds of integer values, from the types of the operands (interval analysis).
 //!
 //! ```text
 //! A_vals[i] * A_vals[i]      A: dense{i32}       0..=2^62
@@ -18,32 +18,32 @@ type Range = RangeInclusive<i128>;
 /// The arrays that a function declares.
 type Arrays = IdVec<Array, ArrayDecl>;
 
-/// What integers may come of steps, by the types of the operands.
+/// Bounds of integer values, from the types of the operands.
 pub(super) struct Intervals {
     register: Register,
-    /// What variables hold, where that is known.
+    /// The ranges of variables, where known.
     held: BTreeMap<Var, Range>,
 }
 
 impl Intervals {
-    /// Nothing is known yet of values in a register type.
+    /// No bounds but those of a register type.
     pub(super) fn new(register: Register) -> Intervals {
         Intervals { register, held: BTreeMap::new() }
     }
 
-    /// A value of an operand that a variable holds.
+    /// Records that a variable holds an operand's value of this type.
     pub(super) fn note(&mut self, value: &Value, datatype: DataType) {
         if let (Expr::Var(var), Some(range)) = (&value.re, datatype.integers()) {
             self.held.insert(*var, range);
         }
     }
 
-    /// What a variable holds.
+    /// Records the range of a variable.
     pub(super) fn hold(&mut self, var: Var, range: Range) {
         self.held.insert(var, range);
     }
 
-    /// What an expression of the compute type may be.
+    /// The range of an expression of the compute type.
     pub(super) fn of(&self, e: &Expr, arrays: &Arrays) -> Range {
         let known = match e {
             Expr::Const(c) => c.integer().map(|x| x..=x),
@@ -73,18 +73,18 @@ impl Intervals {
         known.filter(|range| self.fits(range)).unwrap_or(self.all())
     }
 
-    /// What an operator gives, were there no end to integers.
+    /// The range of an operator's value, if integers were unbounded.
     pub(super) fn exact(&self, op: BinaryOp, a: &Expr, b: &Expr, arrays: &Arrays) -> Option<Range> {
         let ([a, b], [c, d]) = (
             [a, b].map(|e| *self.of(e, arrays).start()),
             [a, b].map(|e| *self.of(e, arrays).end()),
         );
-        // Here `a..=c` and `b..=d` are the operands.
+        // The ranges of the operands are `a..=c` and `b..=d`.
         Some(match op {
             BinaryOp::Add => a + b..=c + d,
             BinaryOp::Sub => a - d..=c - b,
             BinaryOp::Mul => {
-                // None where even 128 bits are too few.
+                // `None` if 128 bits are too few.
                 let products = [(a, b), (a, d), (c, b), (c, d)].map(|(x, y)| x.checked_mul(y));
                 let least = products.into_iter().min()??;
                 least..=products.into_iter().max()??
@@ -112,7 +112,7 @@ impl Intervals {
         all.contains(range.start()) && all.contains(range.end())
     }
 
-    /// Everything that a value of the compute type may be.
+    /// The full range of the compute type.
     fn all(&self) -> Range {
         self.register.datatype().integers().unwrap_or(0..=0)
     }

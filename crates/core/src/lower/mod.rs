@@ -14,20 +14,20 @@
 //! ```
 //!
 //! The plan says which operands drive each loop, how the others are found and how the result is written
-//! ([`crate::plan`]); here each of its nodes becomes code, with level functions for the levels: no level format is named.
-//! Every order of loops has code, so [`crate::legalise`] only chooses what is fast.
+//! ([`crate::plan`]); here each of its nodes becomes code, with level functions for the levels: no level format is
+//! named. Every order of loops has code, so [`crate::legalise`] only chooses which is fast.
 //!
-//! Each type knows what its work needs and those before it, not those after:
+//! Each type needs only those listed before it:
 //!
 //! ```text
 //! Builder         declares variables and arrays of the function
 //! Values          computes in the kernel's type; Intervals says which steps need a test
-//! Symbols         what tensors, dimensions and positions are called, and how large they are: `cx`
-//! Scope           what is known at a statement: coordinates, and positions reached in operands
+//! Symbols         names and sizes of tensors, dimensions and positions: `cx`
+//! Scope           the state at a statement: coordinates with a value, and positions reached in operands
 //! LoopEmitter     merges the operands of one loop, an Iterator each
-//! LevelWriter     appends the levels of the result, for which an Accumulator or a CooBuffer gathers entries
-//! GpuContext      what runs where, and what is shared
-//! Lowerer         walks the plan, and asks the others for the code of each node
+//! LevelWriter     appends the levels of the result; an Accumulator or a CooBuffer gathers entries for it
+//! GpuContext      which units run which loops, and what these share
+//! Lowerer         walks the plan, and has the others emit the code of each node
 //! ```
 
 mod binding;
@@ -73,7 +73,7 @@ use value::Value;
 use values::Values;
 use write::Writing;
 
-/// The function that computes a kernel by a plan, and what its parameters stand for.
+/// The function that computes a kernel by a plan, and the meaning of its parameters.
 pub fn lower(program: &Program, kernel: &Kernel, plan: &Plan, name: &str) -> Lowered {
     if let Some(lowered) = threaded(program, kernel, name) {
         return lowered;
@@ -102,10 +102,10 @@ impl<'p> Lowerer<'p> {
         }
     }
 
-    /// The function; or why slices have no loops that count them, if it would have some.
+    /// The function; an error if the slices of workspaces have no loops that count their terms.
     fn lowered(mut self) -> Result<Lowered, GpuFallback> {
         let body = self.kernel();
-        // What is assembled in one phase, the host assembles.
+        // A result that is not assembled in two phases is assembled on the host.
         let sliced = self.writing.slice().is_some();
         let host = gpu::fallback::host(self.kernel, &self.plan.output, &self.gpu, sliced);
         if let (Some(why), true) = (host, sliced) {
@@ -131,31 +131,31 @@ impl<'p> Lowerer<'p> {
     }
 }
 
-/// A plan on its way to code.
+/// The state of lowering a plan.
 struct Lowerer<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
     plan: &'p Plan,
     /// The function so far.
     cx: Symbols<'p>,
-    /// How far the result is written.
+    /// The state of writing the result.
     writing: Writing,
     gpu: GpuContext,
-    /// How often values are added to tensors in an iteration that stands for several.
+    /// Where one iteration stands for several: how many times values are added to each tensor.
     times: Vec<(TensorId, Var)>,
-    /// Workspaces that have got their first values at the entries of a pattern: only these are added to.
+    /// Workspaces that were initialised at the entries of a pattern: only at these are values added.
     opened: Vec<TensorId>,
-    /// The part of the outermost loop that the function computes, where not all of it.
+    /// The part of the outermost loop that the function computes, if not all of it.
     interval: Option<Interval<'p>>,
-    /// All parts, where the function runs them itself.
+    /// All parts, if the function runs them itself.
     parts: Option<Parts<'p>>,
-    /// How many counted loops there are over each variable.
+    /// The number of counted loops over each variable.
     counted: BTreeMap<IndexVar, usize>,
-    /// Variables with loops that count no iterations.
+    /// Variables with loops that are not counted.
     uncounted: BTreeSet<IndexVar>,
 }
 
-/// Code, and whether it gives every element of the result a value.
+/// Code, and whether it writes every element of the result.
 struct Code {
     stmts: Vec<ir::Stmt>,
     covers: bool,
@@ -221,7 +221,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The rows of the result that a part computes alone.
+    /// The rows of the result that only this part computes.
     fn own_rows(&mut self) -> Option<(Expr, Expr)> {
         self.interval.clone()?.own_rows(&mut self.cx, &self.plan.output)
     }

@@ -1,5 +1,5 @@
-//! Integer arithmetic of statements whose results have fewer than 64 bits: a step that leaves 64 bits
-//! ends the call, as a result does that does not fit.
+//! Integer arithmetic of statements whose results have fewer than 64 bits: overflow of 64 bits ends the call, like a
+//! result that does not fit its type.
 //!
 //! ```text
 //! y(i) = A(i) * A(i) * A(i)       A: dense{i32}
@@ -10,8 +10,8 @@
 //! .. = part * part_2
 //! ```
 //!
-//! Steps are not checked where the types of the operands bound them (interval analysis). A sum of terms
-//! of 32 bits is checked where it may have very many ([`crate::cin::terms`]).
+//! Operations are not checked if the types of the operands bound their values (interval analysis). A sum of 32-bit
+//! terms is checked if it may have very many terms ([`crate::cin::terms`]).
 
 use super::values::Values;
 use crate::cin::Overflow;
@@ -55,7 +55,7 @@ impl Values<'_> {
         }
     }
 
-    /// Whether a reduction of such values may leave 64 bits and is to be checked.
+    /// Whether a reduction of such values may overflow 64 bits and has to be checked.
     pub(super) fn may_leave(&self, op: ReduceOp, value: &Expr) -> bool {
         let is_small = |r: RangeInclusive<i128>| *r.start() >= -(1 << 31) && *r.end() <= 1 << 32;
         let is_bounded = || {
@@ -106,7 +106,7 @@ impl Values<'_> {
             .is_some_and(|r| self.intervals.fits(&r))
     }
 
-    /// A value that is used several times.
+    /// A variable for a value that is read several times.
     fn named(&mut self, e: Expr, prefix: &mut Vec<ir::Stmt>) -> Expr {
         if matches!(e, Expr::Var(_) | Expr::Const(_)) {
             return e;
@@ -118,8 +118,8 @@ impl Values<'_> {
         Expr::Var(var)
     }
 
-    /// When the value of an operator is beyond 64 bits. A product with the wrong sign, or far beyond
-    /// by its rounded value, is.
+    /// The condition for an operator's value to exceed 64 bits. A product does if it has the wrong sign, or if its
+    /// rounded value is far beyond.
     fn beyond(&self, op: BinaryOp, [a, b]: [Expr; 2], value: &Expr) -> Option<Expr> {
         let (signed, zero) = (self.is_signed(), self.zero());
         let differ = |x, y| binary(BinaryOp::Xor, x, y);

@@ -1,11 +1,11 @@
-//! Kernels whose outermost loop runs over a part of its coordinates, so that parts run in parallel.
+//! Kernels whose outermost loop runs over a part of its range, so that parts run in parallel.
 //!
 //! ```text
 //! i_first = max(i_begin, 0);  i_last = max(i_first, min(i_end, y1_size))
 //! for i in i_first..i_last ..
 //! ```
 //!
-//! Whether a kernel is cut, and how, [`crate::plan`] says.
+//! [`crate::plan`] decides whether and how a kernel is cut.
 
 use super::binding::Binding;
 use super::scope::Scope;
@@ -24,7 +24,7 @@ pub(super) struct Interval<'p> {
 }
 
 impl<'p> Interval<'p> {
-    /// Declares the part that a kernel computes: parameters, held within what there is.
+    /// Declares the part that a kernel computes: parameters, clamped to the loop's range.
     pub(super) fn declared(cx: &mut Symbols<'_>, partition: &'p Partition) -> Interval<'p> {
         if matches!(partition.join, Join::Shared { .. } | Join::Overlap { .. }) {
             for array in cx.result().vals.arrays() {
@@ -49,13 +49,13 @@ impl<'p> Interval<'p> {
         Interval { partition, first: Expr::Var(first), last: Expr::Var(last) }
     }
 
-    /// Whether parts write elements of one array.
+    /// Whether parts write to one shared array.
     pub(super) fn shares_result(&self) -> bool {
         matches!(self.partition.join, Join::Shared { .. } | Join::Overlap { .. })
     }
 
-    /// The first coordinate of the part and the one behind its last, counted from the level's
-    /// least, where the first level of the result is cut and every coordinate has a position there.
+    /// The range of first-level coordinates of the part, counted from the lowest one, if the first level of the result
+    /// is cut and every coordinate has a position there.
     pub(super) fn own_rows(&self, cx: &mut Symbols<'_>, output: &Output) -> Option<(Expr, Expr)> {
         let Interval { partition, first, last } = self;
         let planner = cx.planner();
@@ -68,7 +68,7 @@ impl<'p> Interval<'p> {
         Some((level.from_least(first.clone()), level.from_least(last.clone())))
     }
 
-    /// What a part of a full result has in every element before the loops.
+    /// Initialises the elements of a part of a full result.
     pub(super) fn filled(&self, cx: &mut Symbols<'_>, output: &Output) -> Vec<ir::Stmt> {
         let Some((lo, hi)) = self.own_rows(cx, output) else { return vec![] };
         let (result, arrays) = (cx.kernel.result, cx.result());

@@ -1,4 +1,4 @@
-//! Lengths of arrays that are products: one beyond 63 bits ends the call instead of wrapping around.
+//! Checks lengths of arrays that are products: a length beyond 63 bits ends the call instead of wrapping around.
 //!
 //! ```text
 //! B(i,j) = A(i,j)      B: (i: hashed, j: bitmap), j of 2^60 coordinates
@@ -7,8 +7,8 @@
 //! reserve B2_mask, B1_width[0] * A2_size
 //! ```
 //!
-//! An array that grows by a block at a time, `(p + 1) * size`, is not checked: [`crate::level`] blocks fit 62 bits, and
-//! each length is one that was reserved and one block more.
+//! An array that grows block by block, `(p + 1) * size`, is not checked: [`crate::level`] blocks fit 62 bits, and each
+//! length is a reserved one plus one block.
 
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{Register, Scalar};
@@ -16,12 +16,12 @@ use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{binary, lt, when};
 use tamis_ir::ir::{Expr, Status, Stmt, Unit};
 
-/// Lengths up to this are exact, though their factors are rounded.
+/// Up to this limit, lengths are exact, although their factors are rounded.
 const MOST: f64 = 4e18;
-/// No memory has so many elements that this many times more do not fit 63 bits.
+/// No memory holds so many elements that this many times more exceed 63 bits.
 const SMALL: i64 = 1 << 15;
 
-/// A function's body with the checks; on a GPU each would be a launch of its own.
+/// A function's body with the checks. Code for a GPU has none: each would be a launch of its own.
 pub(super) fn checked(body: Vec<Stmt>) -> Vec<Stmt> {
     if body.iter().any(is_on_gpu) { body } else { with_checks(body) }
 }
@@ -50,7 +50,8 @@ fn with_checks(body: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// Whether a number is what fits into a constant, `min(n, 134217728 / size)`: times the size it fits, too.
+/// Whether a number is limited by a constant divided by a size, as `min(n, 134217728 / size)`: its product with the
+/// size fits.
 fn is_quotient(value: &Expr) -> bool {
     let of_constant = |e: &Expr| match e {
         Expr::Binary(BinaryOp::Div, a, _) => matches!(**a, Expr::Const(_)),
@@ -59,7 +60,7 @@ fn is_quotient(value: &Expr) -> bool {
     matches!(value, Expr::Binary(BinaryOp::Min, a, b) if of_constant(a) || of_constant(b))
 }
 
-/// Whether a length has a product that may be beyond 63 bits.
+/// Whether a length contains a product that may exceed 63 bits.
 fn may_wrap(len: &Expr, bounded: &[Var]) -> bool {
     match len {
         Expr::Binary(BinaryOp::Mul, a, b) => {
@@ -79,7 +80,7 @@ fn may_wrap(len: &Expr, bounded: &[Var]) -> bool {
     }
 }
 
-/// A length in floating point.
+/// A length computed in floating point.
 fn rounded(len: &Expr) -> Expr {
     match len {
         Expr::Binary(op @ (BinaryOp::Mul | BinaryOp::Add), a, b) => {

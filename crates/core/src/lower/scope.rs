@@ -1,4 +1,4 @@
-//! What is known at a statement of the loops: coordinates, and how far operands have been descended.
+//! The state at a statement: coordinates with a value, and how many levels operands have descended.
 
 use crate::cin::Derived;
 use crate::notation::Access;
@@ -7,32 +7,31 @@ use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir;
 
-/// What is known at a statement of the loop nest.
+/// The state at a statement of the loop nest.
 #[derive(Clone, Default)]
 pub(super) struct Scope {
-    /// Index variables with a value, and the variable that holds it.
+    /// Index variables with a value, each with the variable of the code that holds it.
     pub(super) bound: BTreeMap<IndexVar, Var>,
-    /// How far each access has descended its levels.
+    /// How many levels each access has descended.
     pub(super) reached: Vec<(Access, Reached)>,
-    /// How far the loops have descended the levels that the result stores in order.
+    /// How many of the levels that the result stores in order the loops have descended.
     pub(super) result: Reached,
-    /// The position at the last of an operand's levels that the result has.
+    /// The position at the last level that the result shares with an operand.
     pub(super) like: Option<ir::Expr>,
-    /// Between which positions those lie that a variable counts in a tile of coordinates.
+    /// For a variable that counts positions in a tile of coordinates, the first of these positions and the end.
     pub(super) tiles: BTreeMap<IndexVar, (Var, Var)>,
-    /// The loops around.
+    /// The surrounding loops.
     pub(super) loops: Vec<IndexVar>,
-    /// Those of them that may visit a coordinate again: over entries of an operand that repeats
-    /// coordinates.
+    /// Those loops that may visit a coordinate several times: they walk an operand with duplicates entry by entry.
     pub(super) repeating: Vec<IndexVar>,
 }
 
-/// The levels of an access that are behind, and the position at the last of them.
+/// The levels that an access has descended, and the position at the last of them.
 #[derive(Clone)]
 pub(super) struct Reached {
     pub(super) levels: usize,
     pub(super) position: ir::Expr,
-    /// The end of several positions of the same coordinate.
+    /// The end of a segment, if the position is that of several positions with the same coordinate.
     pub(super) end: Option<ir::Expr>,
 }
 
@@ -43,7 +42,7 @@ impl Default for Reached {
 }
 
 impl Scope {
-    /// A scope without what follows from a variable.
+    /// The scope without the variables from which a variable was derived.
     pub(super) fn around(&self, derived: &Derived, var: IndexVar) -> Scope {
         let mut scope = self.clone();
         for v in derived.ancestors(var) {

@@ -1,4 +1,4 @@
-//! Workspaces: tensors that live in a kernel, between the producer and the consumer of a `where`.
+//! Workspaces: tensors local to a kernel, between the producer and the consumer of a `where`.
 //!
 //! ```text
 //! where(forall(j, C(i,j) = w(j)), forall(k, forall(j, w(j) += A(i,k) * B(k,j))))
@@ -8,9 +8,10 @@
 //! for each j listed                   w1_mask[j] = 0
 //! ```
 //!
-//! Levels may be sparse, the last one or all: they say what was written, and are emptied after the consumer at the
-//! cost of what was written. Levels that grow make positions as coordinates come, and room for values with them. A workspace without such a level is filled before the producer, unless
-//! this gives every element a value, or first opens those that the consumer reads.
+//! The last level, or all levels, may be sparse: they record written coordinates, and are cleared after the consumer,
+//! in time by the number of these. Levels that grow allocate positions, and values, as coordinates are inserted. A
+//! workspace without a sparse level is filled before the producer, unless the producer writes every element, or first
+//! initialises those that the consumer reads.
 
 use super::builder::TensorArrays;
 use super::value::{Vals, Value};
@@ -26,11 +27,11 @@ use tamis_ir::ids::{TensorId, Var};
 use tamis_ir::ir::build::{add, assign, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
 
-/// Values that a workspace has room for before the first one comes, where it grows.
+/// The initial number of values for which a growing workspace reserves memory.
 const FIRST: i64 = 1;
 
 impl Symbols<'_> {
-    /// Room for a workspace, before everything else.
+    /// Allocates a workspace, before everything else.
     pub(super) fn allocate_local(&mut self, tensor: TensorId, arrays: &TensorArrays) {
         let sparse = sparse_levels(self, tensor, arrays);
         let sizes = arrays.levels.iter().map(|l| l.size.clone());
@@ -45,15 +46,15 @@ impl Symbols<'_> {
     }
 }
 
-/// A level of a workspace that says what was written.
+/// A level of a workspace that records written coordinates.
 struct SparseLevel {
     scratch: &'static dyn Scratch,
     level: LevelArrays,
-    /// How many positions there are above.
+    /// The number of positions of the level above.
     parents: Expr,
 }
 
-/// The sparse levels of a workspace, if it has some.
+/// The sparse levels of a workspace, if it has any.
 fn sparse_levels(cx: &Symbols<'_>, tensor: TensorId, arrays: &TensorArrays) -> Vec<SparseLevel> {
     let specs = cx.program.storage(tensor).format.levels();
     let mut parents = int(1);
@@ -73,8 +74,8 @@ fn sparse_levels(cx: &Symbols<'_>, tensor: TensorId, arrays: &TensorArrays) -> V
     found
 }
 
-/// The arrays of a workspace, and what makes room for them here: positions are counted below
-/// coordinates, so there are as many as these have. All others have room from the beginning.
+/// The arrays of a workspace. One over positions below coordinates is allocated here, where the number of its
+/// positions is known; the others are allocated at the beginning.
 fn local_arrays(
     cx: &mut Symbols<'_>,
     tensor: TensorId,
@@ -85,7 +86,7 @@ fn local_arrays(
     if !modes.iter().any(|mode| program.derived.position(*mode).is_some()) {
         return (cx.arrays(tensor), vec![]);
     }
-    // Where the same loops are run again, that needs room, too.
+    // If the same loops run again, this also allocates again.
     cx.tensors.remove(&tensor);
     let prologue = std::mem::take(&mut cx.values.builder.prologue);
     let arrays = cx.arrays_in(tensor, scope);
@@ -93,7 +94,7 @@ fn local_arrays(
     (arrays, room)
 }
 
-/// Gives every element of a workspace its fill value.
+/// Fills a workspace with its fill value.
 fn fill_local(cx: &mut Symbols<'_>, tensor: TensorId, arrays: &TensorArrays) -> Vec<ir::Stmt> {
     let sizes = arrays.levels.iter().map(|l| l.size.clone());
     let size = sizes.fold(int(1), mul);
@@ -109,8 +110,8 @@ fn fill_local(cx: &mut Symbols<'_>, tensor: TensorId, arrays: &TensorArrays) -> 
     }
 }
 
-/// Where an element of a workspace is. Coordinates of levels above the last get positions, unless only those are
-/// asked for that have one.
+/// The position of an element of a workspace. Coordinates of levels above the last one are inserted, unless only
+/// existing positions are wanted.
 fn local_position(
     cx: &mut Symbols<'_>,
     lhs: &Access,
@@ -150,24 +151,24 @@ fn local_position(
     LocalPosition { position, entry }
 }
 
-/// Which elements of a workspace are to be written.
+/// Which elements of a workspace are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// Every element that comes.
+    /// Every element; missing ones are inserted.
     All,
-    /// Elements that have a value; for others there is no position.
+    /// Elements with a value; others have no position.
     Known,
 }
 
-/// Where an element of a workspace is.
+/// The position of an element of a workspace.
 struct LocalPosition {
     position: Expr,
-    /// Whether it was written before, and what makes it so, where the last level is sparse.
+    /// If the last level is sparse: whether the element was written before, and the statements that insert it.
     entry: Option<(Expr, Vec<ir::Stmt>)>,
 }
 
 impl Lowerer<'_> {
-    /// A consumer that reads a workspace, after its producer.
+    /// A consumer that reads a workspace, behind its producer.
     pub(super) fn with_local(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
         let plan::Where { tensor, opens, asks, ref producer, ref consumer } = *temporary;
         let (arrays, room) = local_arrays(&mut self.cx, tensor, scope);
@@ -175,7 +176,7 @@ impl Lowerer<'_> {
         let sparse = sparse_levels(&self.cx, tensor, &arrays);
         let is_sparse = !sparse.is_empty();
         self.gpu.grows |= sparse.iter().any(|level| level.scratch.grows());
-        // Masks and lists follow from what came before.
+        // Writes to masks and lists depend on earlier writes, so threads cannot share these.
         if !opens && !is_sparse {
             self.gpu.lent.insert(tensor);
         }
@@ -269,9 +270,8 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// Gives every element of a workspace a value when it is allocated. Those outside of the
-    /// pattern that opens it are combined with, but what they are is never asked: a call for
-    /// another part takes the workspace as it was left.
+    /// Initialises every element of a workspace when it is allocated. Elements outside of the pattern may be added to
+    /// but are never read: a call for another part finds the workspace as it was left.
     fn fill_once(&mut self, tensor: TensorId, arrays: &TensorArrays) {
         let filled = fill_local(&mut self.cx, tensor, arrays);
         if self.interval.is_none() {
@@ -291,13 +291,13 @@ impl Lowerer<'_> {
     }
 }
 
-/// The flag that tells whether anything was added to a temporary, if what reads it wants to know.
+/// The flag that tells whether anything was added to a temporary, if its reader needs that.
 pub(super) fn noticing(cx: &mut Symbols<'_>, temporary: &plan::Where) -> Option<Var> {
     let is_asked = temporary.asks || temporary.consumer.asks_for(temporary.tensor);
     is_asked.then(|| cx.any_flag(temporary.tensor))
 }
 
-/// What is done if anything was added to a temporary.
+/// Code that runs only if something was added to a temporary.
 pub(super) fn if_any(any: Var, code: Code) -> Code {
     match code.stmts.is_empty() {
         true => code,
@@ -305,13 +305,13 @@ pub(super) fn if_any(any: Var, code: Code) -> Code {
     }
 }
 
-/// Nothing was added so far to the temporary of a flag.
+/// Resets the flag of a temporary: nothing was added so far.
 pub(super) fn unnoticed(any: Option<Var>) -> Vec<ir::Stmt> {
     any.map(|any| assign(any, Expr::Const(Scalar::Bool(false)))).into_iter().collect()
 }
 
-/// The code that prepares a temporary, produces it and consumes it. If there is a flag, the consumer runs only
-/// where the producer set it.
+/// The code that prepares, produces and consumes a temporary. If there is a flag, the consumer runs only if the
+/// producer set it.
 pub(super) fn if_partial(
     any: Option<Var>,
     [before, produced]: [Vec<ir::Stmt>; 2],
@@ -323,7 +323,7 @@ pub(super) fn if_partial(
     };
     let (yes, no) = [true, false].map(|b| assign(any, Expr::Const(Scalar::Bool(b)))).into();
     let (iterates, produced) = match <[ir::Stmt; 1]>::try_from(produced) {
-        // Every iteration adds to it, so iterations tell as much as a flag.
+        // Every iteration adds a term, so one iteration is as good as the flag.
         Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
             body.retain(|s| *s != yes);
             let iterates = lt(lo.clone(), hi.clone());
@@ -338,7 +338,7 @@ pub(super) fn if_partial(
         Err(produced) => (None, produced),
     };
     let stmts = [vec![no], before, produced, vec![when(Expr::Var(any), consumer.stmts)]].concat();
-    // Without an iteration there is not even anything to prepare.
+    // Without an iteration, nothing needs preparation either.
     let stmts = iterates.map_or(stmts.clone(), |iterates| vec![when(iterates, stmts)]);
     Code { stmts, covers: false }
 }

@@ -1,4 +1,4 @@
-//! What a caller has to pass: the parameters that the code really uses, and what each stands for.
+//! The parameters of a function that the code uses, and their meaning.
 
 use crate::level::Part;
 use crate::lower::binding::Binding;
@@ -13,28 +13,28 @@ use tamis_ir::ids::{Array, Id, IdVec, IndexVar};
 use tamis_ir::ir::number::{Used, number};
 use tamis_ir::ir::{ArrayDecl, ArrayRole, Function, Param, Stmt};
 
-/// A function and what its parameters stand for, one binding per parameter.
+/// A function and the meaning of its parameters, one binding per parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lowered {
     /// The code.
     pub function: Function,
-    /// What each parameter stands for.
+    /// The meaning of each parameter.
     pub bindings: Vec<Binding>,
-    /// How calls for parts of the outermost loop make up the whole, or why there are no parts.
+    /// How parts of the outermost loop are cut and joined, or why the kernel is not cut.
     pub partition: Result<Partition, NotCut>,
-    /// Why the host runs it, where loops of it are on units of a GPU.
+    /// Why the host runs the kernel, if its schedule has loops on units of a GPU.
     pub host: Option<GpuFallback>,
-    /// Where the levels of the result are those of an operand.
+    /// The operand whose levels the result shares, and how many.
     pub like: Option<SharedStructure>,
-    /// What a schedule says of loops that the code does not do.
+    /// Requests of the schedule that the code does not carry out.
     pub dropped: Vec<Dropped>,
     /// The loop of the kernel that each variable of the code counts or walks: by name, which passes keep.
     pub loops: BTreeMap<String, IndexVar>,
 }
 
-/// The function with this body, without the declarations that nothing uses.
+/// The function with this body, without unused declarations.
 ///
-/// Arrays of the result stay: the caller gets them back even when they are empty.
+/// Arrays of the result stay: the caller gets them back even if they are empty.
 pub(super) fn finish(
     builder: Builder,
     body: Vec<Stmt>,
@@ -64,7 +64,7 @@ pub(super) fn finish(
     }
 }
 
-/// What the parameters promise.
+/// Facts about the parameters that hold for all calls.
 fn known(params: &[(Param, Binding)], arrays: &IdVec<Array, ArrayDecl>) -> Known {
     let mut known = Known { positions: vec![], sizes: vec![] };
     for (param, binding) in params {

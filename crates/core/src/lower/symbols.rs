@@ -1,4 +1,4 @@
-//! What tensors, dimensions and index variables are called in code, and how large they are: declared on first use.
+//! Names and sizes of tensors, dimensions and index variables in code; they are declared on first use.
 //!
 //! ```text
 //! A: csr      A1_size, A2_pos, A2_crd, A_vals      i, j: variables; pA2: the position of A(i,j) in its second level
@@ -20,7 +20,7 @@ use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, Var};
 use tamis_ir::ir::build::{assign, int};
 use tamis_ir::ir::{self, Expr};
 
-/// The function so far, with what has a name in it.
+/// The function so far, and the names declared in it.
 pub(super) struct Symbols<'p> {
     pub(super) values: Values<'p>,
     pub(super) tensors: BTreeMap<TensorId, TensorArrays>,
@@ -93,8 +93,7 @@ impl<'p> Symbols<'p> {
         fresh
     }
 
-    /// The parameter with the dimension of an index variable, named `A2_size` after a level that
-    /// stores it.
+    /// The parameter with the dimension of an index variable, named `A2_size` after a level that stores the variable.
     pub(super) fn dim(&mut self, var: IndexVar) -> Var {
         let var = self.program.derived.alias(var);
         if let Some(&known) = self.dims.get(&var) {
@@ -103,7 +102,7 @@ impl<'p> Symbols<'p> {
         let result = &self.program.tensors[self.kernel.result];
         let written = (self.kernel.result, result.modes.as_slice());
         let reads = self.kernel.body.reads();
-        // A slice's variable has the dimension of the slice; the tensor's own modes are whole.
+        // The variable of a slice has the dimension of the slice, not of the tensor's mode.
         let whole = |a: &&&Access| a.slices.is_empty();
         let own = |a: &&Access| (a.tensor, self.program.tensors[a.tensor].modes.as_slice());
         let uses = reads.iter().filter(whole).map(|a| (a.tensor, a.indices.as_slice()));
@@ -144,7 +143,7 @@ impl<'p> Symbols<'p> {
         self.program.level_vars(result, &self.program.tensors[result].modes)
     }
 
-    /// The arrays of a tensor that is declared where so much is known.
+    /// The arrays of a tensor, declared in a scope with enough known variables.
     pub(super) fn arrays_in(&mut self, tensor: TensorId, scope: &Scope) -> TensorArrays {
         if let Some(known) = self.tensors.get(&tensor) {
             return known.clone();
@@ -174,7 +173,7 @@ impl<'p> Symbols<'p> {
         arrays
     }
 
-    /// The least coordinate of a level, and the number of coordinates.
+    /// The lowest coordinate of a level, and the number of coordinates.
     pub(super) fn extent(
         &mut self,
         tensor: TensorId,
@@ -215,7 +214,7 @@ impl<'p> Symbols<'p> {
         var
     }
 
-    /// A flag that says whether a temporary was added to, where its producer begins.
+    /// A flag that tells whether a temporary was added to; its producer resets it.
     pub(super) fn any_flag(&mut self, tensor: TensorId) -> Var {
         if let Some(&flag) = self.anys.get(&tensor) {
             return flag;
@@ -226,13 +225,13 @@ impl<'p> Symbols<'p> {
         flag
     }
 
-    /// Says that a temporary was added to.
+    /// Sets the flag of a temporary: something was added to it.
     pub(super) fn noticed(&self, tensor: TensorId) -> Vec<ir::Stmt> {
         let any = self.anys.get(&tensor);
         any.map(|&any| assign(any, Expr::Const(Scalar::Bool(true)))).into_iter().collect()
     }
 
-    /// Loads operands of order 0 once, before everything else.
+    /// Loads operands of order 0, once, before everything else.
     pub(super) fn scalar_operands(&mut self, scalars: &[TensorId]) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
         for &tensor in scalars {
@@ -246,7 +245,7 @@ impl<'p> Symbols<'p> {
         stmts
     }
 
-    /// The value of an expression at a statement of the loops; what has to run before goes to `prefix`.
+    /// The value of an expression at a statement of the loops; statements that compute it are added to `prefix`.
     pub(super) fn value(
         &mut self,
         e: &notation::Expr,
@@ -257,7 +256,7 @@ impl<'p> Symbols<'p> {
     }
 }
 
-/// What expressions read at a statement of the loops.
+/// The operands of expressions at a statement of the loops.
 struct Reads<'s, 'l, 'p> {
     symbols: &'l mut Symbols<'p>,
     scope: &'s Scope,

@@ -1,4 +1,4 @@
-//! Functions that run the parts of a loop on threads by themselves: text that is compiled without the runtime.
+//! Functions that run the parts of a loop on threads themselves: text that is compiled without the runtime.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      csr, parallelize(i, cpu_thread, no_races)
@@ -10,9 +10,9 @@
 //! }
 //! ```
 //!
-//! Parts write elements of their own of the result, or each has memory of its own, from which the result is
-//! combined, or which follow each other in it, in order of the parts. How many there are depends on the operands alone, so results are the same, bit
-//! for bit, for any number of threads.
+//! Parts write disjoint elements of the result; or each part has its own memory, and the results are combined element
+//! by element or concatenated, in order of the parts. The number of parts depends on the operands alone, so results
+//! are the same, bit for bit, for any number of threads.
 
 use super::builder::Builder;
 use super::concatenate::{Concatenated, concatenated};
@@ -31,17 +31,17 @@ use tamis_ir::ir::build::{add, all, assign, binary, div, eq, for_loop, int, load
 use tamis_ir::ir::build::{store, when};
 use tamis_ir::ir::{self, Expr, Stmt, Unit};
 
-/// So many parts keep any number of threads busy.
+/// Enough parts to keep any number of threads busy.
 const MOST_PARTS: i64 = 256;
-/// Inside of other loops, which each part runs, these are enough.
+/// Enough parts for a loop inside of others, which each part runs.
 const MOST_INSIDE: i64 = 16;
-/// Where each part has memory for the whole result, there are at most so many ..
+/// The largest number of parts where each has memory for the whole result.
 const MOST_COMBINED: i64 = 64;
-/// .. and so many at least, whatever the work is.
+/// The smallest such number, whatever the work is.
 const LEAST_COMBINED: i64 = 4;
 
-/// The function of a kernel that runs the parts of a loop itself, if it is to, and a schedule gives one to threads;
-/// as it is on one thread, with the reason, where their results cannot become one.
+/// The function of a kernel that runs the parts of a loop itself, if the kernel wants that and a schedule gives a loop
+/// to threads. If the parts' results cannot be joined, the function runs on one thread, and says why.
 pub(super) fn threaded(program: &Program, kernel: &Kernel, name: &str) -> Option<Lowered> {
     let asked = kernel.tags.values().any(|tag| tag.is_on_threads());
     if !kernel.cut.threaded || !asked || kernel.kind == KernelKind::Assemble {
@@ -70,7 +70,7 @@ fn lowered(program: &Program, kernel: &Kernel, plan: &Plan, name: &str) -> Lower
     Lowerer::new(program, kernel, plan, name).lowered().expect("nothing of it is for a GPU")
 }
 
-/// Why parts run one after the other.
+/// Why parts run one after another.
 fn on_one(partition: &Partition) -> Option<&'static str> {
     match partition.join {
         Join::Pack { .. } => Some("entries of parts would be sorted, and packed, together"),
@@ -81,20 +81,20 @@ fn on_one(partition: &Partition) -> Option<&'static str> {
 /// The parts of a kernel in code.
 pub(super) struct Parts<'p> {
     partition: &'p Partition,
-    /// The part that an iteration runs, and how many there are.
+    /// The part that an iteration runs, and the number of parts.
     part: Var,
     parts: Var,
     /// The first iteration of the loop that is cut.
     first: Expr,
-    /// What cuts the loop in equal parts.
+    /// The sizes of equal parts.
     even: Even,
     begin: Var,
     end: Var,
-    /// What is computed before all parts.
+    /// Statements before the loop over parts.
     before: Vec<Stmt>,
 }
 
-/// A number of things in parts of the same size, but for the first few that have one more.
+/// Parts of equal size, except that the first few have one iteration more.
 struct Even {
     each: Var,
     rest: Var,
@@ -109,7 +109,7 @@ impl Even {
         Even { each, rest }
     }
 
-    /// How many there are before a part.
+    /// The number of iterations before a part.
     fn before(&self, part: Expr) -> Expr {
         let more = binary(BinaryOp::Min, part.clone(), Expr::Var(self.rest));
         add(mul(part, Expr::Var(self.each)), more)
@@ -126,7 +126,7 @@ impl<'p> Parts<'p> {
         };
         let (begin, end) = (cx.temp_of(index, "_begin"), cx.temp_of(index, "_end"));
         let (part, parts) = (cx.temp("part"), cx.temp("parts"));
-        // The sizes of the result's levels are needed in front of all parts, and behind them.
+        // Sizes of the result's levels are needed before and after the loop over parts.
         cx.result();
         let size = cx.temp_of(index, "_count");
         let count = Expr::Var(size);
@@ -150,7 +150,7 @@ impl<'p> Parts<'p> {
         Interval { partition: self.partition, first, last }
     }
 
-    /// All parts, with the code of one.
+    /// The loop over all parts, given the code of one.
     pub(super) fn run(self, cx: &mut Symbols<'_>, output: &Output, code: Vec<Stmt>) -> Vec<Stmt> {
         let mut own = self.bounds(cx);
         let mut stmts = vec![];
@@ -182,7 +182,7 @@ impl<'p> Parts<'p> {
         [self.before, room, stmts, vec![all], joined].concat()
     }
 
-    /// What gives a part its interval.
+    /// The statements that compute the interval of a part.
     fn bounds(&self, cx: &mut Symbols<'_>) -> Vec<Stmt> {
         let at = |part: Expr| add(self.first.clone(), self.even.before(part));
         let part = Expr::Var(self.part);
@@ -207,13 +207,13 @@ impl<'p> Parts<'p> {
     }
 }
 
-/// A loop whose iterations threads take.
+/// A loop whose iterations threads share.
 fn on_threads(var: Var, hi: Expr, body: Vec<Stmt>) -> Stmt {
     Stmt::Parallel { unit: Unit::Core, var, lo: int(0), hi, combined: vec![], body }
 }
 
-/// How many parts there are at most where each has memory for the whole result: together they have about as many
-/// elements as there are entries.
+/// The largest number of parts where each has memory for the whole result: together they have about as many elements
+/// as there are entries.
 fn most_combined(cx: &mut Symbols<'_>, partition: &Partition) -> Expr {
     let lead = partition.leads.iter().find(|&&lead| lead != cx.kernel.result);
     let Some(&lead) = lead else { return int(MOST_COMBINED) };
@@ -223,24 +223,24 @@ fn most_combined(cx: &mut Symbols<'_>, partition: &Partition) -> Expr {
     binary(BinaryOp::Min, worthwhile, int(MOST_COMBINED))
 }
 
-/// How many values the result has.
+/// The number of values of the result.
 fn full_size(cx: &mut Symbols<'_>) -> Expr {
     let levels = cx.result().levels.len();
     cx.positions_at(cx.kernel.result, 0..levels, int(1))
 }
 
-/// Values of parts, from which those of the result are combined.
+/// The values of parts, from which those of the result are combined.
 struct Combined {
     op: ReduceOp,
     /// The values of all parts.
     vals: Vals,
-    /// A part's value of element `e` is at `e`, plus this times the part.
+    /// A part's value of element `e` is at `e`, plus the stride times the number of the part.
     stride: Var,
     size: Var,
     rows: Option<Windows>,
 }
 
-/// The elements of which parts have values, where these are not all.
+/// The ranges of elements for which parts have values, if these are not all.
 struct Windows {
     initial: tamis_ir::datatype::Scalar,
     from: Array,
@@ -248,7 +248,7 @@ struct Windows {
 }
 
 impl Combined {
-    /// Room for values of all elements in each part.
+    /// Memory for the values of all elements in each part.
     fn whole(cx: &mut Symbols<'_>, parts: &Parts<'_>, op: ReduceOp) -> Combined {
         let size = cx.temp("size");
         let full = full_size(cx);
@@ -257,7 +257,8 @@ impl Combined {
         Combined { op, vals, stride: size, size, rows: None }
     }
 
-    /// Room for the rows of each part: where those of one end, those of the next begin, or one before.
+    /// Memory for the rows of each part: the first row of a part follows the last row of the previous part, or is the
+    /// same.
     fn rows(
         cx: &mut Symbols<'_>,
         parts: &Parts<'_>,
@@ -287,7 +288,7 @@ impl Combined {
         Combined { op, vals, stride: row, size, rows: Some(Windows { initial, from, to }) }
     }
 
-    /// Has a part write to its own values, and combines these.
+    /// The code of a part that writes to its own values, and the code that combines these.
     fn joined(
         self,
         cx: &mut Symbols<'_>,
@@ -338,7 +339,7 @@ impl Combined {
     }
 }
 
-/// Values like those of the result, which iterations of loops on threads share.
+/// Arrays like those of the result's values, shared by the iterations of loops on threads.
 fn own_vals(cx: &mut Symbols<'_>, len: Expr) -> Vals {
     let like = cx.result().vals;
     let array = like.arrays()[0];
@@ -349,7 +350,7 @@ fn own_vals(cx: &mut Symbols<'_>, len: Expr) -> Vals {
     vals
 }
 
-/// The first row that positions of a part belong to, and the one behind the last.
+/// The first row with positions of a part, and the end of its rows.
 fn rows(cx: &mut Symbols<'_>, parts: &Parts<'_>, (first, last): (Var, Var)) -> Vec<Stmt> {
     let Root::Positions(tensor, level) = parts.partition.scale.root else {
         unreachable!("rows that overlap are those of positions")
@@ -376,7 +377,7 @@ fn rows(cx: &mut Symbols<'_>, parts: &Parts<'_>, (first, last): (Var, Var)) -> V
     ]
 }
 
-/// The position of the first level under which a position of another one is: `lo`.
+/// The position of the first level that contains a position of another level: `lo`.
 fn searched(
     cx: &mut Symbols<'_>,
     (tensor, level): (TensorId, usize),
@@ -407,7 +408,7 @@ fn row(cx: &mut Symbols<'_>, tensor: TensorId, position: Var) -> Expr {
     }
 }
 
-/// An array whose elements are those of another, from one on.
+/// An array whose elements are those of another one, from an offset on.
 struct Moved {
     from: Array,
     to: Array,
@@ -447,7 +448,7 @@ impl Moved {
 }
 
 impl Lowerer<'_> {
-    /// The code of a kernel: of all its parts where it runs them itself.
+    /// The code of a kernel; all its parts, if it runs them itself.
     pub(super) fn in_own_parts(&mut self, code: Vec<ir::Stmt>) -> Vec<ir::Stmt> {
         match self.parts.take() {
             Some(parts) => parts.run(&mut self.cx, &self.plan.output, code),

@@ -19,7 +19,7 @@ pub(super) struct Held {
     pub(super) im: Option<Var>,
 }
 
-/// Where values lie: the parts of complex ones side by side, or in arrays of their own.
+/// Where values are stored: the parts of complex values in pairs, or in separate arrays.
 #[derive(Clone, Copy)]
 pub(super) enum Vals {
     /// One number per position.
@@ -49,7 +49,7 @@ impl Value {
 }
 
 impl Held {
-    /// What the variables hold.
+    /// The value that the variables hold.
     pub(super) fn value(self) -> Value {
         Value { re: Expr::Var(self.re), im: self.im.map(Expr::Var) }
     }
@@ -64,7 +64,7 @@ impl Vals {
         }
     }
 
-    /// Room for so many values.
+    /// Reserves memory for `len` values.
     pub(super) fn reserve(self, len: &Expr) -> Vec<Stmt> {
         let len = match self {
             Vals::Pairs(_) => mul(len.clone(), int(2)),
@@ -73,7 +73,7 @@ impl Vals {
         self.arrays().into_iter().map(|array| Stmt::Reserve { array, len: len.clone() }).collect()
     }
 
-    /// What is at a position.
+    /// The value at a position.
     pub(super) fn load(self, position: &Expr) -> Value {
         let at = |array| load(array, position.clone());
         let pair = || mul(position.clone(), int(2));
@@ -86,7 +86,7 @@ impl Vals {
         }
     }
 
-    /// Puts numbers at a position; the imaginary part of a real value is this 0.
+    /// Stores a value at a position; `zero` is the imaginary part of a real value.
     pub(super) fn store(self, position: &Expr, value: Value, zero: Expr) -> Vec<Stmt> {
         let pair = || mul(position.clone(), int(2));
         match self {

@@ -1,4 +1,4 @@
-//! What computes values of a kernel: elements of arrays, converted to its compute type.
+//! Builds values of a kernel: elements of arrays, converted to its compute type.
 
 use super::builder::Builder;
 use super::intervals::Intervals;
@@ -11,13 +11,13 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Register;
 use tamis_ir::ir::Expr;
 
-/// The function so far, and what computes values in it.
+/// The function so far, with the facts that values depend on.
 pub(super) struct Values<'p> {
     pub(super) builder: Builder,
     pub(super) program: &'p Program,
     pub(super) kernel: &'p Kernel,
     pub(super) facts: Facts<'p>,
-    /// What integers that variables hold may be.
+    /// The ranges of integers that variables hold.
     pub(super) intervals: Intervals,
 }
 
@@ -42,12 +42,12 @@ impl<'p> Values<'p> {
         Values { builder, program, kernel, facts, intervals }
     }
 
-    /// The same facts as the plan was made of.
+    /// The planner, for the facts from which the plan was made.
     pub(super) fn planner(&self) -> Planner<'p> {
         Planner::new(self.program, self.kernel)
     }
 
-    /// A value as a reduction of it alone: 1 or 0 if it asks for truth.
+    /// A value as a reduction of it alone: 1 or 0 for `any` and `all`.
     pub(super) fn reduced(&self, op: Option<ReduceOp>, value: Value) -> Value {
         match op {
             Some(ReduceOp::Or | ReduceOp::And) => {
