@@ -1,4 +1,4 @@
-//! Coordinates at which no operand has an entry, where one iteration does what all of them do.
+//! Coordinates at which no operand has an entry, for all of which one iteration stands.
 //!
 //! ```text
 //! s max= A(i,j)        A is 0 elsewhere
@@ -9,9 +9,8 @@
 //! if seen < j_size   s = max(s, 0)
 //! ```
 //!
-//! What operators take a value once, however often it comes, is told by
-//! [`Facts::is_once`](crate::cin::simplify::Facts::is_once). What is added up is taken as often as there are
-//! such coordinates:
+//! [`Facts::is_once`](crate::cin::simplify::Facts::is_once) tells which operators combine a value once, however many
+//! iterations it stands for. Other values are added up, as many times as there are such coordinates:
 //!
 //! ```text
 //! s += A(i,j) == 0
@@ -33,7 +32,7 @@ use tamis_ir::ir::build::{assign, binary, int, lt, mul, sub, when};
 use tamis_ir::ir::{self, Expr, Type};
 
 impl Lowerer<'_> {
-    /// A loop over the coordinates that operands have, and the iteration for all others after it.
+    /// A loop over the coordinates that drivers have, and then the iteration that stands for all others.
     pub(in crate::lower) fn with_background(
         &mut self,
         nest: &mut LoopEmitter<'_>,
@@ -46,7 +45,7 @@ impl Lowerer<'_> {
         nest.seen = None;
         let (lo, hi) = nest.coordinate_range(&mut self.cx);
         let hi = match self.program.derived.map(nest.plan.var) {
-            // An offset in a block that is larger than the dimension is that of no coordinate.
+            // An offset beyond the dimension, in the last block, is no coordinate.
             Some(LevelMap::Mod(of, _)) => {
                 binary(BinaryOp::Min, hi, self.cx.size(of, &Scope::default()))
             }
@@ -81,7 +80,7 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// A value that is added to a tensor, as often as there are coordinates for which one iteration does so.
+    /// A value that is added to a tensor as many times as there are coordinates that its iteration stands for.
     pub(in crate::lower) fn as_often(
         &mut self,
         lhs: TensorId,
@@ -99,7 +98,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The trip count of a loop over positions, each of which counts one: then none needs to.
+/// The trip count of a loop over positions that increments `seen` in each iteration; the increment is then removed.
 fn count_of_turns(stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
     let one = advance(seen);
     let [_, ir::Stmt::For { lo, hi, step: 1, body, .. }] = &mut stmts[..] else { return None };

@@ -1,4 +1,4 @@
-//! Loops over the part of an operand's level that a slice or a tile names: its first and last position are searched.
+//! Loops over the part of an operand's level within a slice or a tile, whose first and last position are searched.
 
 use super::forall::Iterator;
 use super::slice::{Sliced, View};
@@ -8,8 +8,7 @@ use tamis_ir::ir::build::{add, assign, int};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Iterator {
-    /// Sets an operand's position to the first coordinate of its slice, and the end behind the
-    /// last.
+    /// Sets an operand's position to the first coordinate of its slice, and its end behind the last one.
     pub(in crate::lower) fn clipped(&self, cx: &mut Builder) -> Vec<Stmt> {
         if let Some((lo, hi)) = &self.window {
             let (lo, hi) =
@@ -24,7 +23,7 @@ impl Iterator {
         self.between(cx, from, to)
     }
 
-    /// Sets an operand's position to the first coordinate from one on, and the end before another.
+    /// Sets an operand's position to the first coordinate not below `from`, and its end to the first not below `to`.
     fn between(&self, cx: &mut Builder, from: Option<Expr>, to: Option<Expr>) -> Vec<Stmt> {
         let (p, end) = (self.position, self.end(cx));
         let mut stmts = vec![];
@@ -47,7 +46,7 @@ impl Iterator {
         self.window.is_some() || matches!(self.sliced, Sliced::Taken { checked: false, .. })
     }
 
-    /// The coordinate of the level at a position, where the index variable's value there is known.
+    /// The coordinate of the level at a position, where the value of the index variable is known.
     pub(in crate::lower) fn stored(&self, position: Var, index: Var) -> Expr {
         match self.sliced {
             Sliced::Whole => Expr::Var(index),

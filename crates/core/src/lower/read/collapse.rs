@@ -1,5 +1,4 @@
-//! Loops that only bound the positions of the next level are left out: segments follow each other
-//! without a gap, so that all of them are one range.
+//! Removes loops that only iterate over segments of the next level: adjacent segments form a single range.
 //!
 //! ```text
 //! for i in 0..A1_size                         for pA2 in A2_pos[0]..A2_pos[A1_size]
@@ -7,7 +6,7 @@
 //!     count[A2_crd[pA2]] += 1
 //! ```
 //!
-//! What comes, and in which order, stays the same.
+//! The visited entries, and their order, stay the same.
 
 use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::{Array, Var};
@@ -15,23 +14,23 @@ use tamis_ir::ir::build::{add, int};
 use tamis_ir::ir::flow::{replace, uses};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// What is known of the parameters of a function.
+/// Facts about the parameters of a function.
 pub(in crate::lower) struct Known {
-    /// Arrays that promise to ascend: positions of operands.
+    /// Arrays that are known to ascend: positions of operands.
     pub(in crate::lower) positions: Vec<Array>,
-    /// Variables that are not negative: dimensions.
+    /// Variables that are known not to be negative: dimensions.
     pub(in crate::lower) sizes: Vec<Var>,
 }
 
 impl Known {
-    /// A block without such loops.
+    /// The block without such loops.
     pub(in crate::lower) fn flattened(&self, block: Vec<Stmt>) -> Vec<Stmt> {
-        // Inner loops first: what they become may be the segments of a loop around them.
+        // Inner loops first: a merged one may consist of the segments of the loop around it.
         let inner = |s: Stmt| s.map_children(&mut |e| e, &mut |b| self.flattened(b));
         block.into_iter().map(inner).map(|s| self.joined(&s).unwrap_or(s)).collect()
     }
 
-    /// A loop over the segments of consecutive parents as one over their positions.
+    /// A loop over the segments of consecutive parents, as one loop over their positions.
     fn joined(&self, s: &Stmt) -> Option<Stmt> {
         let Stmt::For { var: parent, lo: first, hi: end, step: 1, body } = s else { return None };
         let (inner, labels) = body.split_last()?;
@@ -59,7 +58,7 @@ impl Known {
         next || self.follow(lo, hi, parent)
     }
 
-    /// Whether a range is sure not to end before it begins.
+    /// Whether a range certainly does not end before it begins.
     fn ascends(&self, lo: &Expr, hi: &Expr) -> bool {
         match (lo, hi) {
             (Expr::Const(Scalar::I64(lo)), Expr::Const(Scalar::I64(hi))) => lo <= hi,
@@ -69,7 +68,7 @@ impl Known {
         }
     }
 
-    /// The indices of two elements of the same positions.
+    /// The indices, if both bounds are elements of the same positions array.
     fn positions<'e>(&self, lo: &'e Expr, hi: &'e Expr) -> Option<(&'e Expr, &'e Expr)> {
         match (lo, hi) {
             (Expr::Load { array: a, index: lo, .. }, Expr::Load { array: b, index: hi, .. }) => {

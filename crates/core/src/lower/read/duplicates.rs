@@ -1,4 +1,4 @@
-//! Levels that repeat coordinates: the positions of one coordinate are walked as a segment.
+//! Levels with duplicates: the positions of one coordinate are visited as a segment.
 //!
 //! ```text
 //! pA1_segend = pA1 + 1
@@ -43,7 +43,7 @@ impl Iterator {
 }
 
 impl Symbols<'_> {
-    /// The value of an access at several positions: their sum; of booleans, whether one is true.
+    /// The value of an access at a segment: the sum over its positions; for booleans, whether any is true.
     pub(in crate::lower) fn summed(
         &mut self,
         reached: Reached,
@@ -88,7 +88,7 @@ impl Iterator {
         self.labelled(position).coordinate
     }
 
-    /// The value of the index variable at a position, and whether there is one.
+    /// The value of the index variable at a position, and the condition that there is one.
     pub(in crate::lower) fn labelled(&self, position: Var) -> Labelled {
         let Labelled { coordinate, found } = self.raw(position);
         let met = self.sliced.met(&coordinate);
@@ -96,7 +96,7 @@ impl Iterator {
         Labelled { coordinate: self.sliced.index(coordinate), found }
     }
 
-    /// The coordinate of the level at a position, and whether there is one.
+    /// The coordinate of the level at a position, and the condition that there is one.
     pub(in crate::lower) fn raw(&self, position: Var) -> Labelled {
         let parent = self.parent.position.clone();
         let at = self.kind.pos_access(&self.arrays, parent, Expr::Var(position));

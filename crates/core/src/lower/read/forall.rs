@@ -16,7 +16,7 @@ use tamis_ir::ir::build::{all, binary, eq, int, when};
 
 /// One sparse operand at one index variable.
 pub(in crate::lower) struct Iterator {
-    /// Which driver of the loop it is.
+    /// The number of the driver in its loop.
     pub(in crate::lower) number: usize,
     pub(in crate::lower) access: Access,
     pub(in crate::lower) level: usize,
@@ -25,31 +25,31 @@ pub(in crate::lower) struct Iterator {
     pub(in crate::lower) parent: Reached,
     /// `pA2`, the position.
     pub(in crate::lower) position: Var,
-    /// Whether positions of the same coordinate are taken together.
+    /// Whether duplicates are visited together, as a segment.
     pub(in crate::lower) segmented: bool,
-    /// Whether it is searched for the coordinates of others.
+    /// Whether it gallops.
     pub(in crate::lower) gallops: bool,
-    /// Which coordinates are met.
+    /// The slice of the level, which determines the coordinates that are visited.
     pub(in crate::lower) sliced: Sliced,
-    /// The first coordinate that is visited, and the end, where these are not all.
+    /// The first visited coordinate and the end, if not all are visited.
     pub(in crate::lower) window: Option<(ir::Expr, ir::Expr)>,
 }
 
 /// An operand, and the variable that holds its position.
 pub(in crate::lower) type At<'i> = (&'i Iterator, Var);
 
-/// A loop of the plan on its way to code.
+/// The state of emitting a loop of the plan.
 pub(in crate::lower) struct LoopEmitter<'s> {
     pub(in crate::lower) plan: &'s plan::Loop,
-    /// The first coordinate that is visited, and the end, where these are not all.
+    /// The first visited coordinate and the end, if not all are visited.
     pub(in crate::lower) window: Option<(ir::Expr, ir::Expr)>,
     /// The variable of the coordinate.
     pub(in crate::lower) index: Var,
     pub(in crate::lower) iterators: Vec<Iterator>,
     pub(in crate::lower) scope: &'s Scope,
-    /// How many coordinates were visited, where one iteration stands for all others.
+    /// The number of visited coordinates, if one iteration stands for all others.
     pub(in crate::lower) seen: Option<Var>,
-    /// The part of the outermost loop that the function computes, where not all of it.
+    /// The part of the outermost loop that the function computes, if not all of it.
     pub(in crate::lower) interval: Option<Interval<'s>>,
 }
 
@@ -100,7 +100,7 @@ impl Lowerer<'_> {
 }
 
 impl LoopEmitter<'_> {
-    /// The code of one case: the coordinate is known, and these operands have a position.
+    /// The code of one case, with the coordinate known and these operands at their positions.
     pub(in crate::lower) fn case(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -110,7 +110,7 @@ impl LoopEmitter<'_> {
         self.case_at(lowerer, present, body, self.plan.result_level)
     }
 
-    /// The same at a level of the result, or in between.
+    /// The code of one case, at a level that the result writes in order, or at none.
     pub(in crate::lower) fn case_at(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -123,7 +123,7 @@ impl LoopEmitter<'_> {
         if present.iter().any(|(it, _)| !it.kind.properties().unique && !it.segmented) {
             scope.repeating.push(self.plan.own);
         }
-        // A tile may reach beyond what diagonals around it leave open.
+        // A tile may exceed the range that surrounding diagonals allow.
         let exact = self.is_universal() && self.window.is_none();
         let bound = scope.bind(&mut lowerer.cx, self.plan.var, self.index, exact);
         for (it, position) in present {
@@ -169,7 +169,7 @@ impl Symbols<'_> {
         Iterator { number, segmented, gallops, window, ..self.iterator_at(&driver.access, scope) }
     }
 
-    /// The next level of an operand, of which every position is visited.
+    /// The iterator over the next level of an operand, all of whose positions are visited.
     pub(in crate::lower) fn iterator_at(&mut self, access: &Access, scope: &Scope) -> Iterator {
         let parent = scope.reached(access);
         let level = parent.levels;
@@ -190,7 +190,7 @@ impl Symbols<'_> {
 }
 
 impl LoopEmitter<'_> {
-    /// Whether every coordinate is visited, so that all of them lie inside the tensors.
+    /// Whether every coordinate is visited, which implies that all of them are inside the tensors.
     pub(in crate::lower) fn is_universal(&self) -> bool {
         self.plan.is_universal()
     }

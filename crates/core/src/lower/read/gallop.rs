@@ -1,11 +1,11 @@
-//! Merging by search: what only one operand has is skipped with steps that double.
+//! Merging by galloping: an operand skips coordinates that the others lack by a search with steps that double.
 //!
 //! ```text
 //! mergeby(j, gallop)          if jA < jB
 //!                               pA = the first position from pA + 1 on with A2_crd[pA] >= jB
 //! ```
 //!
-//! Of lists of n and m coordinates, n the fewer, this looks at about n log (m / n).
+//! Merging n coordinates with m more numerous ones takes about n log (m / n) steps.
 
 use super::forall::{Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
@@ -19,7 +19,7 @@ use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, mul, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Iterator {
-    /// Moves an operand from a coordinate before the target to the first that is not.
+    /// Moves an operand from a coordinate below the target to the first one that is not.
     pub(in crate::lower) fn galloped(&self, cx: &mut Builder, target: Var) -> Vec<Stmt> {
         let p = self.position;
         let (step, probe) = (cx.temp("step"), cx.temp("probe"));
@@ -48,7 +48,7 @@ impl Iterator {
 }
 
 impl LoopEmitter<'_> {
-    /// Several operands that are all needed: those that are behind the last of them are searched.
+    /// Several operands that are all needed: those behind the largest coordinate are searched for it.
     pub(in crate::lower) fn all_of(
         &self,
         lowerer: &mut Lowerer<'_>,

@@ -1,4 +1,4 @@
-//! Loops that some operands lead: nothing is done but where all of these are, and other operands follow.
+//! Loops that some operands lead: there is work only where all leaders have an entry; other operands follow.
 //!
 //! ```text
 //! within(C(i,j), C(i,j) = A(i,j) + B(i,j))          {C, A, B}, {C, A}, {C, B}
@@ -6,13 +6,13 @@
 //! for pC2 in C2_pos[i]..C2_pos[i + 1]
 //!   j = C2_crd[pC2]
 //!   while pA2 < pA2_end and A2_crd[pA2] < j   pA2 = pA2 + 1       likewise B
-//!   both are at j / only A is / only B is
+//!   cases: both have j / only A has it / only B has it
 //! ```
 //!
-//! Several leaders, as the factors of `C(i,j) * D(i,j) * (A(i,j) + B(i,j))`, are merged with each other, and the same is
-//! done where they meet: where they seldom do, the others are hardly read. Where followers have no entries but the
-//! leader's, each step skips one. Terms of a sum are past their coordinate once they were added
-//! ([`super::nary_sum`]), so that they skip nothing then.
+//! Several leaders, as the factors of `C(i,j) * D(i,j) * (A(i,j) + B(i,j))`, are merged with each other, and the
+//! others follow where these meet: if that is seldom, the others are hardly read. If followers have no entries but the
+//! leader's, each step skips one entry. The terms of a sum are already behind their coordinate when they are added
+//! ([`super::nary_sum`]), and skip nothing then.
 
 use super::forall::{Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
@@ -26,7 +26,7 @@ use tamis_ir::ir::build::{all, assign, lt, when};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// A loop over the positions at which all leaders are.
+    /// A loop over the positions at which all leaders have an entry.
     pub(in crate::lower) fn led(&self, lowerer: &mut Lowerer<'_>, leaders: Set) -> Code {
         let every = self.every();
         let heads = self.heads(lowerer, every & !leaders);
@@ -47,7 +47,7 @@ impl LoopEmitter<'_> {
         Code { stmts, covers: false }
     }
 
-    /// What is done at a coordinate of the leaders, to which the other operands follow.
+    /// The code at a coordinate of the leaders, to which the other operands follow.
     pub(in crate::lower) fn with_followers(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -72,14 +72,14 @@ impl LoopEmitter<'_> {
 }
 
 impl Iterator {
-    /// Searches an operand for the first coordinate that is not before the target, if it is before that.
+    /// Makes an operand gallop to the first coordinate not below the target, if it is below.
     fn leapt(&self, cx: &mut Builder, target: Var) -> Stmt {
         let live = lt(Expr::Var(self.position), Expr::Var(self.end(cx)));
         let before = lt(self.coordinate(self.position), Expr::Var(target));
         when(all([live, before]), self.galloped(cx, target))
     }
 
-    /// Moves an operand past the coordinates before the first that is visited.
+    /// Moves an operand past the coordinates before the first visited one.
     pub(in crate::lower) fn skipped(&self, cx: &mut Builder, first: &Expr) -> Stmt {
         let live = lt(Expr::Var(self.position), Expr::Var(self.end(cx)));
         let before = lt(self.coordinate(self.position), first.clone());

@@ -1,8 +1,8 @@
-//! Descending the levels of operands whose index variable has a value already.
+//! Descends the levels of operands whose index variable already has a value.
 //!
-//! A level with `locate` is arithmetic. A level without is searched: where nothing is found the
-//! operand has its fill value there, and the statement becomes what that leaves. This is how
-//! diagonals `A(i,i)` and operands stored in another order than the loops are read.
+//! A level with `locate` needs only arithmetic or hashing. Another level is searched: if nothing is found, the operand
+//! has its fill value, and the statement simplifies accordingly. This is how diagonals `A(i,i)` are read, and operands
+//! that are stored in another order than the loops.
 
 use super::forall::Iterator;
 use crate::level::Located;
@@ -37,7 +37,7 @@ impl Lowerer<'_> {
         Code { stmts: [prefix, code.stmts].concat(), covers: code.covers }
     }
 
-    /// Both ways on from an operand that may have nothing at a coordinate.
+    /// The branches for an operand with and without an entry at a coordinate.
     fn split(
         &mut self,
         locate: &plan::Locate,
@@ -65,7 +65,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Holds a position in the variable that belongs to it.
+/// Holds a position in the variable that accompanies it.
 fn held(
     cx: &mut Symbols<'_>,
     access: &Access,
@@ -103,7 +103,7 @@ fn find(cx: &mut Symbols<'_>, locate: &plan::Locate, coordinate: Var, scope: &Sc
     Found { stmts, found: inside, ..found }
 }
 
-/// The coordinate of a level at a value of its index variable, and when there is one.
+/// The coordinate of a level at a value of its index variable, and the condition that there is one.
 fn stored(
     cx: &mut Symbols<'_>,
     access: &Access,
@@ -121,8 +121,8 @@ fn stored(
     (ir::Expr::Var(held), inside)
 }
 
-/// Descends one level by a search for the coordinate among the children: a binary one if they
-/// are ordered, else from the first to the last.
+/// Descends one level by a search for the coordinate among the children: a binary search if they are ordered,
+/// otherwise a linear one.
 fn search(
     cx: &mut Symbols<'_>,
     locate: &plan::Locate,
@@ -145,14 +145,14 @@ fn search(
     let here = all([lt(lo.clone(), end.clone()), eq(it.raw(p).coordinate, coordinate.clone())]);
     let mut reached = Reached { levels: it.level + 1, position: lo, end: None };
     if !it.kind.properties().unique {
-        // Without a first position there is no segment either, and it stays empty.
+        // If nothing is found, the segment stays empty.
         stmts.extend(it.segment(cx, p, coordinate, end));
         reached.end = Some(ir::Expr::Var(cx.segment_end(p)));
     }
     Found { stmts, reached, found: Some(here) }
 }
 
-/// Moves a position to the first that is not before something, or to an end.
+/// Moves a position to the first one not below a bound, or to the end.
 pub(in crate::lower) fn first_from(
     cx: &mut Builder,
     p: Var,
@@ -165,7 +165,7 @@ pub(in crate::lower) fn first_from(
         let behind = add(ir::Expr::Var(at), int(1));
         ir::Expr::Select(Box::new(before(at)), Box::new(behind), Box::new(here.clone()))
     };
-    // As many steps whatever is found, without a branch in each.
+    // A fixed number of steps, each without a branch.
     let halve = ir::Stmt::While {
         cond: lt(int(1), left.clone()),
         body: vec![
@@ -181,7 +181,7 @@ pub(in crate::lower) fn first_from(
 }
 
 impl Iterator {
-    /// Moves a position of an operand to the first child from the coordinate of its level on.
+    /// Moves a position of an operand to the first child with a coordinate of its level not below a bound.
     pub(in crate::lower) fn lower_bound(
         &self,
         cx: &mut Builder,
@@ -193,10 +193,10 @@ impl Iterator {
     }
 }
 
-/// How an operand goes on at a coordinate.
+/// The result of descending a level at a coordinate.
 struct Found {
     stmts: Vec<ir::Stmt>,
     reached: Reached,
-    /// Whether the coordinate is there; `None` if it always is.
+    /// Whether the coordinate is stored; `None` if every coordinate is.
     found: Option<ir::Expr>,
 }

@@ -1,14 +1,14 @@
-//! The loops of a lattice: which operands are walked together, and the cases at a coordinate.
+//! The loops of a lattice: which operands each loop walks, and its cases.
 //!
 //! ```text
-//! {b, c}, {b}, {c}          while both are live:  both / only b / only c
+//! {b, c}, {b}, {c}          while both have entries:  both / only b / only c
 //!                           rest of b
 //!                           rest of c
 //! ```
 //!
-//! One iterator is a counted loop over its positions; every coordinate of the dimension is a
-//! counted loop over coordinates, with the sparse operands asked whether they are there. Three
-//! operands and more share one loop, or follow those of them that are needed everywhere ([`super::led`]).
+//! A single iterator is a counted loop over its positions. A loop over every coordinate of the dimension is a counted
+//! loop that tests sparse operands for entries. Three operands or more share one loop, or follow those that are needed
+//! everywhere ([`super::led`]).
 
 use super::forall::{At, Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
@@ -61,7 +61,7 @@ impl LoopEmitter<'_> {
             if point.present.count_ones() == 1 {
                 let code = self.walk(lowerer, point, started);
                 stmts.extend(code.stmts);
-                // What has the entries of the pattern has no others.
+                // A walk over all entries of the pattern covers the result, which has no other elements.
                 let it = &self.iterators[point.present.trailing_zeros() as usize];
                 let all = points.len() == 1 && it.kind.properties().compact;
                 let own = it.access.tensor == lowerer.kernel.result
@@ -76,7 +76,7 @@ impl LoopEmitter<'_> {
         Code { stmts, covers }
     }
 
-    /// Finds the segment of an operand if it is at the coordinate; else it is empty.
+    /// Finds the segment of an operand if it is at the coordinate; otherwise the segment is empty.
     pub(in crate::lower) fn segment_if(
         &self,
         cx: &mut Builder,
@@ -102,7 +102,7 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// Sets positions to the beginnings of their segments.
+    /// Sets positions to the begins of their segments.
     pub(in crate::lower) fn start(&self, cx: &mut Builder, fresh: Set) -> Vec<Stmt> {
         let mut stmts = vec![];
         for it in self.members(fresh) {
@@ -154,7 +154,7 @@ impl LoopEmitter<'_> {
 }
 
 impl Iterator {
-    /// Moves an operand on to its next coordinate.
+    /// Advances an operand to its next coordinate.
     pub(in crate::lower) fn advanced(&self, cx: &mut Builder) -> Stmt {
         let next = match self.segmented {
             true => Expr::Var(cx.segment_end(self.position)),
@@ -163,7 +163,7 @@ impl Iterator {
         assign(self.position, next)
     }
 
-    /// Moves an operand on to its next coordinate if it is at the present one.
+    /// Advances an operand to its next coordinate if it is at the current one.
     pub(in crate::lower) fn advanced_if(&self, cx: &mut Builder, flag: Var) -> Stmt {
         if self.segmented {
             return self.advanced(cx);
@@ -199,7 +199,7 @@ impl Iterator {
 }
 
 impl LoopEmitter<'_> {
-    /// The iterators that some point has.
+    /// The iterators that occur in any point.
     pub(in crate::lower) fn every(&self) -> Set {
         self.plan.points().iter().fold(0, |set, point| set | point)
     }

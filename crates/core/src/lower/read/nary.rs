@@ -1,4 +1,4 @@
-//! Three and more operands merged in one loop: the least coordinate, and a flag per operand that is at it.
+//! Merges three or more operands in one loop: by the lowest coordinate, and a flag for each operand that has it.
 
 use super::forall::LoopEmitter;
 use crate::iteration::lattice::Set;
@@ -12,7 +12,7 @@ use tamis_ir::ir::build::{all, assign, binary, eq, int, lt, when};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// The least coordinate of several operands, and which of them are at it.
+    /// Computes the lowest coordinate of several operands, and the flags of those that have it.
     pub(in crate::lower) fn many(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -44,9 +44,8 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// Three operands or more, none of which is needed everywhere: one loop while some point is live, so
-    /// that there is one case per point and not one per point and loop. An operand at its end is
-    /// at a coordinate beyond all others.
+    /// Three operands or more, none of which is needed everywhere: one loop while some point is possible, so there is
+    /// one case per point instead of one per point and loop. An operand at its end has a coordinate beyond all others.
     pub(in crate::lower) fn any(&self, lowerer: &mut Lowerer<'_>, every: Set) -> Vec<Stmt> {
         let mut stmts = self.start(&mut lowerer.cx, every);
         let mut body = vec![];

@@ -1,4 +1,4 @@
-//! Sums of several sparse operands, in one loop: each adds to a register where it is.
+//! Sums of several sparse operands in one loop: each operand with an entry adds to a register.
 //!
 //! ```text
 //! where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), s += D(i,j)))
@@ -13,7 +13,7 @@
 //!   j = min(jA, jB, jD)
 //! ```
 //!
-//! The code is linear in the operands, where a merge has a case for each combination of them.
+//! Code size is linear in the number of operands, while a merge has a case for each combination of them.
 
 use super::forall::{Iterator, LoopEmitter};
 use crate::cin::Role;
@@ -28,7 +28,7 @@ use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, when};
 use tamis_ir::ir::{self, Expr};
 
 impl LoopEmitter<'_> {
-    /// A loop over the coordinates that some operand has.
+    /// A loop over the coordinates that any operand has.
     pub(in crate::lower) fn sum(&self, lowerer: &mut Lowerer<'_>) -> Vec<ir::Stmt> {
         let Body::Sum(sum) = &self.plan.body else { return vec![] };
         let every = self.every();
@@ -52,13 +52,13 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// Whether operands that follow a pattern keep the next coordinate at hand.
+    /// Whether operands that follow a pattern hold their next coordinate in a variable.
     pub(in crate::lower) fn has_heads(&self, others: Set) -> bool {
         let is_sum = matches!(self.plan.body, Body::Sum(_));
         is_sum && !self.members(others).any(|it| it.segmented)
     }
 
-    /// The first coordinates of the operands that follow, if they keep them at hand.
+    /// Loads the first coordinates of the following operands, if they hold these in variables.
     pub(in crate::lower) fn heads(&self, lowerer: &mut Lowerer<'_>, others: Set) -> Vec<ir::Stmt> {
         if !self.has_heads(others) {
             return vec![];
@@ -70,7 +70,7 @@ impl LoopEmitter<'_> {
         first.collect()
     }
 
-    /// The terms of a sum of operands that follow a pattern, at one of its coordinates.
+    /// Adds the terms of operands that follow a pattern, at one of its coordinates.
     pub(in crate::lower) fn followed(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -97,8 +97,7 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// The terms that are at a coordinate, each with what is done after it, and what becomes of
-    /// their sum.
+    /// Adds the terms at a coordinate, each followed by its own code, and then consumes their sum.
     pub(in crate::lower) fn terms_at(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -123,7 +122,7 @@ impl LoopEmitter<'_> {
             }
         }
         let mut consumer = self.case(lowerer, &self.at(sum.pattern), &sum.consumer).stmts;
-        // A pattern that does not drive the loop has entries at some of the coordinates.
+        // A pattern that does not drive the loop has entries at only some of the coordinates.
         for it in self.members(sum.pattern) {
             if let Some(here) = here(it) {
                 consumer.extend(after(lowerer, it));
@@ -136,13 +135,13 @@ impl LoopEmitter<'_> {
 }
 
 impl Iterator {
-    /// Moves an operand on, and looks at its next coordinate.
+    /// Advances an operand, and loads its next coordinate.
     fn passed(&self, cx: &mut Builder, head: Var) -> Vec<ir::Stmt> {
         let advanced = assign(self.position, add(Expr::Var(self.position), int(1)));
         vec![advanced, self.looked_at(cx, head)]
     }
 
-    /// The coordinate at the position of an operand, which is beyond all at its end.
+    /// Loads the coordinate at the position of an operand; at its end, one beyond all others.
     fn looked_at(&self, cx: &mut Builder, head: Var) -> ir::Stmt {
         ir::Stmt::If {
             cond: lt(Expr::Var(self.position), Expr::Var(self.end(cx))),

@@ -21,7 +21,7 @@ impl LoopEmitter<'_> {
         })
     }
 
-    /// The coordinates that a loop has to visit if nothing else is known.
+    /// The range of coordinates that a loop visits, without further restrictions.
     pub(in crate::lower) fn coordinate_range(&self, cx: &mut Symbols<'_>) -> (Expr, Expr) {
         let (true, Some(interval)) = (self.is_cut(), self.interval.clone()) else {
             return cx.range(self.plan.var, self.scope);
@@ -33,7 +33,7 @@ impl LoopEmitter<'_> {
         (binary(BinaryOp::Max, interval.first, lo), binary(BinaryOp::Min, interval.last, hi))
     }
 
-    /// The part of the positions that a loop over them runs over.
+    /// The part of the positions that a loop over positions visits.
     pub(in crate::lower) fn cut_positions(&self, bounds: (Expr, Expr)) -> (Expr, Expr) {
         match &self.interval {
             Some(i)
@@ -52,8 +52,7 @@ impl LoopEmitter<'_> {
 }
 
 impl Iterator {
-    /// Sets an operand's position to the first coordinate of the part, and the end behind the
-    /// last.
+    /// Sets an operand's position to the first coordinate of the part, and its end behind the last one.
     pub(in crate::lower) fn cut_to(&self, cx: &mut Builder, part: &Interval<'_>) -> Vec<Stmt> {
         let before = |at: Var, bound: &Expr| match &self.sliced {
             Sliced::Whole => lt(self.raw(at).coordinate, bound.clone()),

@@ -1,5 +1,5 @@
-//! Loops over the offsets in a block, in two copies: for whole blocks, with a constant number of
-//! iterations, and for what is left at the end of a tensor.
+//! Peels loops over the offsets in a block into two copies: one for whole blocks, with a constant trip count, and one
+//! for the partial block at the end of a tensor.
 //!
 //! ```text
 //! if rest < 3                     for j1 in 0..min(rest, 3) ..
@@ -15,8 +15,8 @@ use tamis_ir::ir::flow::count;
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// For a loop over the offsets in a block that may be cut short by the end of the tensor: the
-    /// size of a whole block, and how many offsets there are.
+    /// For a loop over the offsets in a block that the end of the tensor may cut: the size of a whole block, and the
+    /// number of offsets.
     pub(in crate::lower) fn whole_block(&self, cx: &mut Symbols<'_>) -> Option<(i64, Expr)> {
         let Some(LevelMap::Mod(i, size)) = cx.program.derived.map(self.plan.var) else {
             return None;
@@ -29,28 +29,27 @@ impl LoopEmitter<'_> {
     }
 }
 
-/// The most statements in a loop that has a copy for whole blocks: loops over blocks of blocks would
-/// double the code once each.
+/// The largest number of statements in a peeled loop: nested loops over blocks would double the code each time.
 const MOST_COPIED: usize = 100;
 
-/// The largest blocks whose loops have a copy for whole blocks, with a constant number of iterations.
+/// The largest blocks whose loops are peeled.
 const MOST_PEELED: u64 = 8;
 
-/// A loop over the offsets in a block in two copies: for whole blocks, and for what is left at the
-/// end of a tensor. Long loops, and those with other loops inside than over blocks, stay as they are.
+/// Peels a loop over the offsets in a block. Long loops, and those with inner loops other than peeled ones, stay as
+/// they are.
 pub(in crate::lower) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
     let Stmt::For { var, lo, hi, step, body } = whole else { return whole };
     if !body.iter().all(is_short) || count(&body) > MOST_COPIED {
         return Stmt::For { var, lo, hi, step, body };
     }
     let full = Stmt::For { var, lo: lo.clone(), hi: int(size), step, body: body.clone() };
-    // The bound tells later passes that there are few iterations.
+    // The bound tells later passes that the trip count is small.
     let hi = binary(BinaryOp::Min, rest.clone(), int(size));
     let part = Stmt::For { var, lo, hi, step, body };
     Stmt::If { cond: lt(rest, int(size)), then: vec![part], otherwise: vec![full] }
 }
 
-/// Whether code has no loops but peeled ones.
+/// Whether code has no loops other than peeled ones.
 fn is_short(s: &Stmt) -> bool {
     match s {
         Stmt::While { .. } | Stmt::Sort { .. } => false,
@@ -59,7 +58,7 @@ fn is_short(s: &Stmt) -> bool {
         }
         Stmt::For { .. } => false,
         Stmt::If { then, otherwise, .. } => {
-            // What is left at the end of a tensor runs once.
+            // The partial block at the end of a tensor runs once, so its size does not matter.
             otherwise.iter().all(is_short) && (then.iter().all(is_short) || is_peeled(otherwise))
         }
         _ => true,

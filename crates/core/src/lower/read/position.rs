@@ -1,4 +1,4 @@
-//! Loops over positions: the coordinates at a position of an operand.
+//! Loops over positions, and the coordinates at a position of an operand.
 //!
 //! ```text
 //! pos(j, p, A)          for p in 0..(A2_pos[i + 1] - A2_pos[i])
@@ -12,9 +12,9 @@
 //!                         i = pA1
 //! ```
 //!
-//! The coordinates above are found by a search where the loop begins, and tracked from there on:
-//! recover_track of sparse iteration space transformations, section 6.2. In a tile of coordinates, the tile's first and
-//! last position are searched before the first loop that counts them.
+//! The coordinates of the levels above are searched before the loop, and tracked from there on: recover_track of
+//! sparse iteration space transformations, section 6.2. In a tile of coordinates, the first position and the end are
+//! searched before the first loop that counts the tile's positions.
 
 use super::slice::Sliced;
 use crate::cin::Relation;
@@ -30,16 +30,16 @@ use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// Between which positions of a level one is searched.
+/// The range of positions of a level within which one is searched.
 type Between<'b> = &'b mut dyn FnMut(&mut Symbols<'_>, usize) -> (Expr, Expr);
 
-/// The parts of a position variable.
+/// The levels and variables of a position variable.
 pub(in crate::lower) struct Positions {
     access: Access,
-    /// The first level that is recovered, and the last.
+    /// The first level whose coordinate is recovered, and the last.
     first: usize,
     last: usize,
-    /// The variable that counts them, of which the scope knows the tile's bounds.
+    /// The variable that counts the positions; the scope has the tile's bounds for it.
     var: IndexVar,
 }
 
@@ -54,8 +54,8 @@ impl Symbols<'_> {
         }
     }
 
-    /// How many positions a position variable counts; where the levels above are not known yet,
-    /// those under all of them together.
+    /// The number of positions that a position variable counts. If the levels above are not known yet, these are the
+    /// positions below all of their positions.
     pub(in crate::lower) fn positions_of(&mut self, var: IndexVar, scope: &Scope) -> Expr {
         let at = self.counted_by(var).expect("a variable that counts positions");
         if scope.reached(&at.access).levels < at.first {
@@ -74,10 +74,10 @@ impl Symbols<'_> {
         let mut stretch = (reached.position, next);
         for (k, spec) in levels.iter().enumerate().take(level + 1).skip(at.first) {
             let below = |p: Expr| match spec.kind.properties().full {
-                // The first of all positions is 0.
+                // The first position of the whole level is 0.
                 _ if p == int(0) => p,
                 true => mul(p, arrays.levels[k].size.clone()),
-                // The first child of the parent behind the last one is the end of all.
+                // The first child of the parent behind the last one is the end of the level.
                 false => {
                     let bounds = spec.kind.pos_bounds(&arrays.levels[k], p);
                     bounds.expect("a level with positions has bounds").lo
@@ -93,8 +93,8 @@ impl Symbols<'_> {
 }
 
 impl Scope {
-    /// What runs before the first loop over positions in a tile of coordinates, if a loop is this one: searches for the
-    /// tile's first position and its last.
+    /// Code before the first loop over positions in a tile of coordinates, if this loop is it: searches for the tile's
+    /// first position and its end.
     pub(in crate::lower) fn enter_tile(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -130,7 +130,7 @@ impl Scope {
 }
 
 impl Scope {
-    /// Gives variables values that follow from positions; false if none does.
+    /// Computes variables that follow from positions; false if none does.
     pub(in crate::lower) fn recovered(&mut self, cx: &mut Symbols<'_>, bound: &mut Bound) -> bool {
         let program = cx.program;
         let is_bound = |v: IndexVar| self.bound.contains_key(&v);
@@ -151,7 +151,7 @@ impl Scope {
         true
     }
 
-    /// The coordinates of the levels at a position of the last one, from there upwards.
+    /// Recovers the coordinates of the levels from a position of the last level, from there upwards.
     fn recover_levels(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -169,7 +169,7 @@ impl Scope {
                 self.like = Some(position.clone());
             }
             if k < needed {
-                // It has no value, and nobody asks for one.
+                // This coordinate is not computed, since it is not needed.
                 let index = cx.index(vars[k]);
                 self.bound.insert(vars[k], index);
                 continue;
@@ -213,7 +213,7 @@ impl Scope {
 }
 
 impl Positions {
-    /// The parent of a position of a level, moved on from the parent of an earlier one.
+    /// The parent of a position of a level, advanced from the parent of an earlier position.
     fn tracked(&self, cx: &mut Symbols<'_>, k: usize, position: Expr, into: &mut Vec<Stmt>) -> Var {
         let parent = cx.position_var(&self.access, k - 1);
         let behind = self.end_of(cx, k, Expr::Var(parent));
@@ -229,7 +229,7 @@ impl Positions {
         kind.pos_bounds(&level, parent).expect("a level with positions has bounds").hi
     }
 
-    /// The parent of a position of level `k`, the first between bounds whose children end behind it.
+    /// The parent of a position of level `k`: the first one between bounds whose children end behind that position.
     fn search_between(
         &self,
         cx: &mut Symbols<'_>,
@@ -252,7 +252,7 @@ impl Positions {
     }
 }
 
-/// Searches for the parents of a position, between bounds of each level where they are known.
+/// Searches for the parents of a position, in each level between bounds if these are known.
 pub(in crate::lower) fn searched(
     cx: &mut Symbols<'_>,
     var: IndexVar,
@@ -289,7 +289,7 @@ pub(in crate::lower) fn searched(
     stmts
 }
 
-/// The levels whose positions are searched for, and the variables that hold them.
+/// The levels whose positions are searched for, and the variables that hold these.
 pub(in crate::lower) fn searched_levels(cx: &mut Symbols<'_>, var: IndexVar) -> Vec<(usize, Var)> {
     let Some(at) = cx.counted_by(var) else { return vec![] };
     let needed = cx.planner().needed_levels(&at.access, at.first..at.last + 1);

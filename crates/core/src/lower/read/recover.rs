@@ -1,4 +1,4 @@
-//! Index variables with a value, and those whose value follows.
+//! Binds index variables, and computes those that follow.
 //!
 //! ```text
 //! i0, i1 of bcsr(4,4)      i = i0 * 4 + i1       if i < i_size
@@ -19,18 +19,17 @@ use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
 use tamis_ir::ir::flow::mentions;
 use tamis_ir::ir::{Expr, Stmt};
 
-/// What a value brings with it.
+/// The consequences of binding a variable.
 #[derive(Default)]
 pub(in crate::lower) struct Bound {
-    /// Code for what follows.
+    /// Code for variables that follow.
     pub(in crate::lower) stmts: Vec<Stmt>,
-    /// Conditions for what follows to lie inside the tensors.
+    /// Conditions for these variables to be inside the tensors.
     pub(in crate::lower) inside: Vec<Expr>,
 }
 
 impl Scope {
-    /// Gives a loop variable its value, and every variable that follows from it. The values are
-    /// inside the tensors if `exact`.
+    /// Binds a loop variable, and every variable that follows. Values are known to be inside the tensors if `exact`.
     pub(in crate::lower) fn bind(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -40,8 +39,8 @@ impl Scope {
     ) -> Bound {
         self.bound.insert(own, value);
         let mut bound = Bound::default();
-        // Tiles, positions, blocks and offsets do not know of the diagonals that leave their coordinates open, what
-        // was fused of tiles of one variable not of the last tile's end, and positions not of that
+        // These loops may leave the tensor: loops over tiles, positions, blocks and offsets ignore the range that
+        // diagonals allow; fused tiles of one variable ignore the end of the last tile; and positions ignore the end
         // of the tensor in its last blocks.
         let scheduled = cx.program.derived.is_scheduled(own);
         let mut followed: Vec<Var> = vec![];
@@ -69,7 +68,7 @@ impl Scope {
         }
     }
 
-    /// A variable without a value that has one by what is bound.
+    /// A variable without a value that follows from bound ones.
     fn following(&self, cx: &mut Symbols<'_>) -> Option<(IndexVar, Expr, Vec<Condition>)> {
         let is_bound = |v: IndexVar| self.bound.contains_key(&v);
         let Follows { var, rule } = next_value(&cx.program.derived, &is_bound)?;
@@ -99,7 +98,7 @@ impl Scope {
         Some((var, value, conditions))
     }
 
-    /// The variable that holds a coordinate, if it is bound or follows from what is.
+    /// The variable that holds a coordinate, if it is bound or follows from bound ones.
     pub(in crate::lower) fn coordinate(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -138,8 +137,8 @@ impl Scope {
     }
 }
 
-/// Whether a variable counts all pairs of variables that were made from the same one, of which
-/// some are none of its coordinates.
+/// Whether a variable counts all pairs of two variables derived from the same one, some of which are no coordinates of
+/// it.
 fn is_squared(cx: &Symbols<'_>, var: IndexVar) -> bool {
     let derived = &cx.program.derived;
     let Some(&Relation::Fused { outer, inner }) = derived.relation(var) else { return false };
@@ -148,7 +147,7 @@ fn is_squared(cx: &Symbols<'_>, var: IndexVar) -> bool {
 }
 
 impl Symbols<'_> {
-    /// What a variable is a block of, or an offset in a block of, and the size of blocks.
+    /// The variable of which `var` is the block or the offset, and the size of blocks.
     pub(in crate::lower) fn tile(
         &mut self,
         var: IndexVar,
@@ -165,7 +164,7 @@ impl Symbols<'_> {
         Some((of, tile, size))
     }
 
-    /// The coordinates that a loop over a variable has to visit if nothing else is known.
+    /// The range of coordinates that a loop over a variable visits, without further restrictions.
     pub(in crate::lower) fn range(&mut self, var: IndexVar, scope: &Scope) -> (Expr, Expr) {
         let derived = &self.program.derived;
         let of = |v: &IndexVar| scope.bound.get(v).map(|&v| Expr::Var(v));
@@ -173,9 +172,9 @@ impl Symbols<'_> {
             Some(&Relation::Part { of: i, place, parts }) => {
                 let hi = match of(&place) {
                     None if parts <= FEW_PARTS => int(parts as i64),
-                    // From the last coordinate on parts are empty.
+                    // Parts beyond the last coordinate are empty.
                     None => binary(BinaryOp::Min, self.divided(var, scope), int(parts as i64)),
-                    // The parts that have this offset.
+                    // The parts that contain this offset.
                     Some(place) => {
                         let width = self.width_of(var, scope);
                         let rest = sub(self.size(i, scope), place);
@@ -214,12 +213,12 @@ impl Symbols<'_> {
         }
     }
 
-    /// The number of coordinates of a variable, as far as what is bound tells.
+    /// The number of coordinates of a variable, given the bound variables.
     pub(in crate::lower) fn size(&mut self, var: IndexVar, scope: &Scope) -> Expr {
         let derived = &self.program.derived;
         match (derived.relation(var), derived.map(var)) {
             (None, None) => Expr::Var(self.dim(var)),
-            // A variable under another name has its size, also where its coordinate is known.
+            // A renamed variable has its own size, even where its coordinate is known.
             (Some(&Relation::Same { of, bound }), _) => match bound {
                 Some(BoundType::Exact(size)) => int(size as i64),
                 _ => self.size(of, scope),
@@ -228,8 +227,8 @@ impl Symbols<'_> {
         }
     }
 
-    /// The number of elements of a mode of a workspace: as many as its variable has coordinates, of
-    /// which large blocks may have more than there are.
+    /// The number of elements of a workspace's mode: as many as its variable has coordinates; for offsets in large
+    /// blocks, at most as many as the tiled variable has.
     pub(in crate::lower) fn elements(&mut self, mode: IndexVar, scope: &Scope) -> Expr {
         const LARGE: u64 = 1 << 12;
         let derived = &self.program.derived;
@@ -246,8 +245,8 @@ impl Symbols<'_> {
         }
     }
 
-    /// The width of the parts that a variable counts: the same wherever loops over what was made
-    /// from the same variable are.
+    /// The width of the parts that a variable counts; it is the same in all loops over variables derived from the same
+    /// one.
     fn width_of(&mut self, part: IndexVar, scope: &Scope) -> Expr {
         let Some(&Relation::Part { parts, .. }) = self.program.derived.relation(part) else {
             unreachable!("parts have a width");
@@ -256,7 +255,7 @@ impl Symbols<'_> {
         binary(BinaryOp::Div, up, int(parts as i64))
     }
 
-    /// How many coordinates or positions the parts that a variable counts have together.
+    /// The number of coordinates or positions of all parts that a variable counts.
     fn divided(&mut self, part: IndexVar, scope: &Scope) -> Expr {
         let Some(&Relation::Part { of, .. }) = self.program.derived.relation(part) else {
             unreachable!("parts are of something");
@@ -272,7 +271,7 @@ impl Symbols<'_> {
     }
 }
 
-/// What has to hold of a value that follows.
+/// A condition for the value of a variable that follows.
 #[derive(PartialEq)]
 enum Condition {
     FromZero,

@@ -1,4 +1,4 @@
-//! Coordinates of sliced modes, from the values of their index variables and back.
+//! Coordinates of sliced modes, from values of index variables and back.
 //!
 //! ```text
 //! A(i[2:8])             coordinate = i + 2           i = coordinate - 2
@@ -6,8 +6,8 @@
 //! A(i[{1,2,7}])         coordinate = i < 2 ? i + 1 : i + 5
 //! ```
 //!
-//! A loop over such a level starts and ends at the slice's first and last coordinate, found by
-//! search, or skips what the slice does not name.
+//! A loop over such a level starts and ends at the slice's first and last coordinate, which are searched, or skips
+//! coordinates outside of the slice.
 
 use crate::cin::WalkOrder;
 use crate::format::LevelMap;
@@ -20,7 +20,7 @@ use tamis_ir::ids::{Id, IndexVar};
 use tamis_ir::ir::Expr;
 use tamis_ir::ir::build::{add, all, binary, div, eq, int, lt, mul, sub};
 
-/// The largest dimension: a slice of this step or a larger one has one coordinate at most.
+/// The largest dimension: a slice with this step, or a larger one, has at most one coordinate.
 const FARTHEST: i64 = (1 << 62) - 1;
 
 /// A slice in code.
@@ -31,10 +31,10 @@ pub(in crate::lower) enum View {
         first: Expr,
         step: i64,
         count: Expr,
-        /// Whether it goes on to the end of the mode.
+        /// Whether it extends to the end of the mode.
         to_end: bool,
     },
-    /// Stretches of consecutive coordinates.
+    /// Runs of consecutive coordinates.
     Runs(Vec<Run>),
 }
 
@@ -43,23 +43,23 @@ pub(in crate::lower) enum View {
 pub(in crate::lower) struct Run {
     first: i64,
     last: i64,
-    /// The value of the variable at the first.
+    /// The value of the variable at the run's first coordinate.
     index: i64,
 }
 
-/// How a level's coordinates belong to the values of its index variable.
+/// The relation between a level's coordinates and the values of its index variable.
 #[derive(Clone)]
 pub(in crate::lower) enum Sliced {
-    /// They are the same.
+    /// They are equal.
     Whole,
-    /// The variable counts coordinates of the level; `checked` if others are met.
+    /// The variable counts coordinates of the level; `checked` if a walk may reach coordinates outside of the slice.
     Taken { view: View, checked: bool },
     /// The level counts values of the variable.
     Placed(View),
 }
 
 impl View {
-    /// The coordinate that a value of the variable names.
+    /// The coordinate at a value of the variable.
     pub(in crate::lower) fn coordinate(&self, k: Expr) -> Expr {
         match self {
             View::Steps { first, step: 1, .. } => add(k, first.clone()),
@@ -71,7 +71,7 @@ impl View {
         }
     }
 
-    /// The value of the variable that names a coordinate, if one does.
+    /// The value of the variable at a coordinate, if the slice contains that.
     pub(in crate::lower) fn index(&self, c: Expr) -> Expr {
         match self {
             View::Steps { step, .. } => {
@@ -83,7 +83,7 @@ impl View {
         }
     }
 
-    /// How many coordinates are named before one, where they ascend.
+    /// The number of the slice's coordinates below `c`, for ascending slices.
     fn rank(&self, c: Expr) -> Expr {
         let from_zero = |e: Expr| binary(BinaryOp::Max, e, int(0));
         match self {
@@ -98,7 +98,7 @@ impl View {
         }
     }
 
-    /// What holds of the coordinates that are named.
+    /// The conditions for a coordinate to be in the slice.
     pub(in crate::lower) fn names(&self, c: &Expr) -> Vec<Expr> {
         match self {
             View::Steps { first, step, count, to_end } => {
@@ -125,7 +125,7 @@ impl View {
         }
     }
 
-    /// How far a coordinate is from the first, in the slice's direction.
+    /// The distance of a coordinate from the first one, in the slice's direction.
     fn distance(&self, c: Expr) -> Expr {
         match self {
             View::Steps { first, step, .. } if *step < 0 => sub(first.clone(), c),
@@ -135,7 +135,7 @@ impl View {
     }
 }
 
-/// The value of the run that `at` lies in: the last whose `start` is not beyond it.
+/// The value of the run that contains `at`: the last run whose `start` is not beyond it.
 fn pick(
     runs: &[Run],
     at: &Expr,
@@ -161,8 +161,7 @@ impl Sliced {
         }
     }
 
-    /// The first coordinate of the level at a value of the index variable or behind it, where they
-    /// ascend together.
+    /// The first coordinate of the level at a value of the index variable or behind it, for ascending slices.
     pub(in crate::lower) fn first_from(&self, k: Expr) -> Expr {
         match self {
             Sliced::Whole => k,
@@ -171,7 +170,7 @@ impl Sliced {
         }
     }
 
-    /// What has to hold of a coordinate of the level that is met on the way.
+    /// The conditions for a coordinate that a walk reaches to be in the slice.
     pub(in crate::lower) fn met(&self, c: &Expr) -> Vec<Expr> {
         match self {
             Sliced::Taken { view, checked: true } => view.names(c),
@@ -179,7 +178,7 @@ impl Sliced {
         }
     }
 
-    /// The coordinate of the level at a value of the index variable, and when there is one.
+    /// The coordinate of the level at a value of the index variable, and the conditions that there is one.
     pub(in crate::lower) fn coordinate(&self, k: Expr) -> (Expr, Vec<Expr>) {
         match self {
             Sliced::Whole => (k, vec![]),
@@ -206,7 +205,7 @@ impl Symbols<'_> {
         }
     }
 
-    /// A slice, counted by one variable, of the coordinates of another.
+    /// The code of a slice, counted by one variable, of another variable's coordinates.
     fn view(&mut self, slice: &Slice, counter: IndexVar, of: IndexVar) -> View {
         match slice {
             Slice::Range { start, end, step } => {
@@ -237,7 +236,7 @@ impl Symbols<'_> {
         }
     }
 
-    /// Whether slices name the values of variables.
+    /// Whether slices contain the values of variables.
     pub(in crate::lower) fn is_within(&mut self, within: &[Within], scope: &Scope) -> Expr {
         let mut conditions = vec![];
         for Within { var, counter, slice } in within {

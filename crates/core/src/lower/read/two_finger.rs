@@ -1,4 +1,4 @@
-//! Two operands merged by two fingers: the one at the lesser coordinate moves on, or gallops.
+//! Two-finger merges: of two operands, the one at the lower coordinate advances, or gallops.
 
 use super::forall::LoopEmitter;
 use crate::iteration::lattice::Set;
@@ -9,7 +9,7 @@ use tamis_ir::ir::build::{all, assign, eq, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// Walks operands while all are live.
+    /// Walks operands while all of them have entries left.
     pub(in crate::lower) fn together(&self, lowerer: &mut Lowerer<'_>, present: Set) -> Stmt {
         let mut live = vec![];
         let mut body = vec![];
@@ -32,7 +32,7 @@ impl LoopEmitter<'_> {
         Stmt::While { cond: all(live), body }
     }
 
-    /// Two operands: both, only the first, only the second.
+    /// The cases for two operands: both, only the first, only the second.
     pub(in crate::lower) fn two(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -56,7 +56,7 @@ impl LoopEmitter<'_> {
         }]
     }
 
-    /// The case in which one of two operands is at a coordinate before that of the other.
+    /// The case in which one of two operands is at a lower coordinate than the other.
     pub(in crate::lower) fn passing(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -69,7 +69,7 @@ impl LoopEmitter<'_> {
         }
     }
 
-    /// The case in which exactly these operands are at the coordinate, which moves them on.
+    /// The case in which exactly these operands are at the coordinate; it advances them.
     pub(in crate::lower) fn advancing(
         &self,
         lowerer: &mut Lowerer<'_>,

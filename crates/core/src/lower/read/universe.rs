@@ -1,4 +1,4 @@
-//! A loop over every coordinate of a dimension, with operands that may be there or not.
+//! Loops over every coordinate of a dimension, with operands that may or may not have an entry.
 
 use super::forall::{Iterator, LoopEmitter};
 use crate::lower::builder::Builder;
@@ -9,14 +9,14 @@ use tamis_ir::ir::build::{all, assign, eq, int, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// Every coordinate of the dimension.
+    /// A loop over every coordinate of the dimension.
     pub(in crate::lower) fn universe(&self, lowerer: &mut Lowerer<'_>) -> Code {
         let every = self.every();
         let (lo, hi) = match &self.window {
             Some(window) => window.clone(),
             None => self.coordinate_range(&mut lowerer.cx),
         };
-        // Iterations that run at the same time find their own positions.
+        // Concurrent iterations each find their own positions.
         let apart = lowerer.cx.planner().unit(self.plan.own).is_some();
         let first = if apart { Expr::Var(self.index) } else { lo.clone() };
         let places =
@@ -45,7 +45,7 @@ impl LoopEmitter<'_> {
         Code { stmts, covers: cases.covers && !lowerer.cx.planner().leaves_gaps(self.plan) }
     }
 
-    /// Sets the variable that says whether an operand is at the coordinate, and its segment.
+    /// Sets the flag that an operand is at the coordinate, and its segment.
     pub(in crate::lower) fn flagged(
         &self,
         cx: &mut Builder,

@@ -1,4 +1,4 @@
-//! Counted loops, which units of a GPU run, and of which several consecutive iterations are unrolled.
+//! Counted loops, which a unit of a GPU may run, and which may be unrolled.
 //!
 //! ```text
 //! unroll(j, 2)          for j in 0..n - n mod 2 step 2   s = .. j ..;  s = .. j + 1 ..
@@ -13,7 +13,7 @@ use tamis_ir::ir::build::{add, assign, binary, int, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
-    /// A loop of the plan over `own` that counts `var`, as the schedule has it.
+    /// A loop of the plan over `own` that counts `var`, with the tags of the schedule.
     pub(in crate::lower) fn counted_loop(
         &mut self,
         own: IndexVar,
@@ -27,7 +27,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// A counted loop over a variable, unrolled if the schedule says so.
+/// A counted loop over a variable, unrolled if the schedule asks for that.
 fn unrolled(cx: &mut Symbols<'_>, var: IndexVar, s: Stmt) -> Vec<Stmt> {
     let tag = cx.kernel.tags.get(&var);
     let factor = tag.filter(|tag| tag.gpu().is_none()).and_then(|tag| tag.unroll);
@@ -60,7 +60,7 @@ fn unrolled(cx: &mut Symbols<'_>, var: IndexVar, s: Stmt) -> Vec<Stmt> {
     vec![assign(whole, sub(hi.clone(), rest)), rolled, tail]
 }
 
-/// A block for a later value of the loop variable.
+/// The block, with the loop variable increased by `by`.
 fn shifted(block: Vec<Stmt>, var: Var, by: i64) -> Vec<Stmt> {
     let expr = |e| replaced(e, var, by);
     block

@@ -12,8 +12,7 @@ use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, lt, store, s
 use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
-    /// A loop over the positions of one operand, from where an earlier loop left off if there was
-    /// one.
+    /// A loop over the positions of one operand, from where an earlier loop stopped, if there was one.
     pub(in crate::lower) fn walk(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -58,15 +57,15 @@ impl LoopEmitter<'_> {
         Code { stmts, covers: covers && !it.is_clipped() }
     }
 
-    /// Whether the positions that have a coordinate are listed before: a test of each, as of the buckets of a hash map, is
-    /// a branch that processors cannot predict. Loops for which a schedule has a unit of its own test.
+    /// Whether positions with a coordinate are listed first: a test of each position, as of the buckets of a hash map,
+    /// is an unpredictable branch. Loops that a schedule tags test instead.
     fn is_filtered(&self, lowerer: &Lowerer<'_>, it: &Iterator) -> bool {
         let (p, kernel) = (it.kind.properties(), lowerer.cx.kernel);
         let is_scattered = it.kind.locates() && !p.compact && !p.ordered;
         is_scattered && !kernel.is_for_gpu() && !kernel.tags.contains_key(&self.plan.own)
     }
 
-    /// A loop over those positions that have a coordinate, which are listed before without a branch:
+    /// A loop over the positions with a coordinate, which are first listed by branchless code:
     ///
     /// ```text
     /// n = 0
@@ -103,8 +102,7 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// A loop over positions, which skips empty stretches where the level can
-    /// tell:
+    /// A loop over positions that skips empty stretches, if the level can test for these:
     ///
     /// ```text
     /// for first in lo..hi step n
@@ -143,7 +141,7 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// What is done at one position of one operand, if it has a coordinate.
+    /// The code at one position of an operand, if it has a coordinate.
     pub(in crate::lower) fn visit(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -159,7 +157,7 @@ impl LoopEmitter<'_> {
         Code { stmts, covers: false }
     }
 
-    /// What is done at one position of one operand that has a coordinate.
+    /// The code at one position of an operand that has a coordinate.
     fn visit_found(
         &self,
         lowerer: &mut Lowerer<'_>,
@@ -184,7 +182,7 @@ impl LoopEmitter<'_> {
         Code { stmts: body, covers: code.covers && labelled.found.is_none() }
     }
 
-    /// A loop over the segments of equal coordinates of one operand.
+    /// A loop over the segments of one operand.
     pub(in crate::lower) fn walk_segments(
         &self,
         lowerer: &mut Lowerer<'_>,

@@ -8,9 +8,8 @@
 //!   while pA2 < A2_pos[i + 1] and A2_crd[pA2] < j0 * 32 + 32
 //! ```
 //!
-//! A loop over offsets in a tile, with the tile known, visits the coordinates of the tiled variable
-//! one after another from the tile's first on. Operands that are sparse there are walked between
-//! the tile's bounds, which are searched.
+//! A loop over offsets in a known tile visits consecutive coordinates of the tiled variable, from the tile's first one
+//! on. Operands that are sparse there are walked between the tile's bounds, which are searched.
 
 use crate::cin::Relation;
 use crate::lower::read::recover::Tile;
@@ -23,7 +22,7 @@ use tamis_ir::ir::Expr;
 use tamis_ir::ir::build::{add, binary, int, mul};
 
 impl Scope {
-    /// Between which coordinates a loop visits those of its variable, where these are not all.
+    /// The first visited coordinate of a loop and the end, if not all are visited.
     pub(in crate::lower) fn window(
         &self,
         cx: &mut Symbols<'_>,
@@ -35,7 +34,7 @@ impl Scope {
         Some(self.coordinates_of(cx, plan.own, plan.var))
     }
 
-    /// Between which coordinates of another variable those of a variable are that moves with it in steps of one.
+    /// The range of another variable's coordinates that a variable in step with it covers.
     pub(in crate::lower) fn coordinates_of(
         &self,
         cx: &mut Symbols<'_>,
@@ -47,13 +46,12 @@ impl Scope {
             let settled = self.settled(cx, at, lo);
             (at, lo) = settled.expect("a window moves in step with the loop");
         }
-        // A window may be empty, but does not end before it begins.
+        // A window may be empty, but must not end before it begins.
         let count = binary(BinaryOp::Max, cx.range(var, self).1, int(0));
         (lo.clone(), add(lo, count))
     }
 
-    /// The variable of which a value of another one is the last part that was not known, and its
-    /// value then.
+    /// The variable that becomes known together with `var`, and its value.
     pub(in crate::lower) fn settled(
         &self,
         cx: &mut Symbols<'_>,
