@@ -1,4 +1,4 @@
-//! Results that are gathered in dense workspaces before they are appended in order.
+//! Results that are accumulated in dense workspaces before they are appended in order.
 //!
 //! ```text
 //! csr, one row       for .. if set[j]  w[j] = w[j] + value  else  w[j] = value, list j
@@ -8,10 +8,11 @@
 //!                    for .. vals[rank[d] * size + i] = value
 //! ```
 //!
-//! Levels that need no order are not sorted.
+//! Levels that may be unordered are not sorted.
 //!
-//! Only what was touched is cleared (papers: sparse tensor algebra with workspaces, sections 3 and
-//! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`crate::lower::write::coo_buffer`].
+//! Only touched elements are cleared (papers: sparse tensor algebra with workspaces, sections 3 and 5; the attribute
+//! queries of the thesis). Results without such a workspace use a coordinate buffer: see
+//! [`crate::lower::write::coo_buffer`].
 
 use super::Pass;
 use super::append::LevelWriter;
@@ -29,29 +30,29 @@ use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, eq, for_loop, int, keep_room, load, store, sub, when};
 use tamis_ir::ir::{self, ArrayRole, Expr};
 
-/// The coordinates of one level that have come, and what is known at each.
+/// The coordinates of one level that were inserted, with a value or position for each.
 #[derive(Clone)]
 pub(in crate::lower) struct Accumulator {
     /// The level.
     level: usize,
-    /// What is at a coordinate: a value, or a position and one more.
+    /// For each coordinate its value, or its position plus one.
     at: Array,
-    /// The values, where values are.
+    /// The values, if `at` has values.
     vals: Vals,
-    /// Whether a value is there, where its coordinate may be a duplicate.
+    /// The mask of coordinates with a value, if coordinates may be duplicates.
     set: Option<Array>,
     /// The coordinates.
     list: Array,
-    /// How many; in a slice, where the list ends.
+    /// The number of coordinates; in a slice, the end of its list.
     count: Var,
-    /// How values at duplicate coordinates are combined.
+    /// How values of duplicates are combined.
     op: Option<ReduceOp>,
-    /// Where the arrays are slices that hold some of the coordinates.
+    /// The slices, if the arrays are split into one for each row.
     pub(in crate::lower) slice: Option<Box<RowHashTable>>,
 }
 
 impl Accumulator {
-    /// The arrays, declared and cleared before everything else.
+    /// Declares the arrays, cleared before everything else.
     fn declared(
         cx: &mut Symbols<'_>,
         level: usize,
@@ -90,7 +91,7 @@ impl Accumulator {
         Accumulator { level, at, vals, set, list, count, op, slice: None }
     }
 
-    /// Appends what loops put into it, and clears it.
+    /// Appends the accumulated entries, and clears the workspace.
     fn appended(
         &self,
         cx: &mut Symbols<'_>,
@@ -107,7 +108,7 @@ impl Accumulator {
         let at = self.listed_at(q, Expr::Var(c));
         let value = cx.loaded(self.vals, at.clone());
         each.extend(cx.write(next, None, value));
-        // There is room for the whole list.
+        // There is enough memory for the whole list.
         let coordinate = self.coordinate(cx, c);
         each.extend(levels.keep_in_room(cx, self.level, &|_| coordinate.clone()));
         each.extend(self.slice.as_ref().map(|slice| slice.in_slots(vec![slice.cleared(at)])));
@@ -116,8 +117,8 @@ impl Accumulator {
         stmts
     }
 
-    /// Appends the coordinates that a first pass over the loops lists, has the second write to their
-    /// blocks, and clears the ranks.
+    /// Appends the coordinates that a first pass over the loops lists, runs a second pass that writes to their blocks,
+    /// and clears the ranks.
     fn ranked(
         &self,
         cx: &mut Symbols<'_>,
@@ -145,7 +146,7 @@ impl Accumulator {
         stmts
     }
 
-    /// Where the list begins.
+    /// The begin of the list.
     fn begin(&self) -> Expr {
         self.slice.as_ref().map_or(int(0), |slice| Expr::Var(slice.begin))
     }
@@ -157,7 +158,7 @@ impl Accumulator {
 }
 
 impl Lowerer<'_> {
-    /// One level by an accumulator of values.
+    /// Assembles one level by an accumulator of values.
     pub(in crate::lower) fn accumulated(
         &mut self,
         level: usize,
@@ -175,7 +176,7 @@ impl Lowerer<'_> {
         Code { stmts: [appended, edges].concat(), covers: false }
     }
 
-    /// One level by ranks, and below it a block for each of its coordinates.
+    /// Assembles one level by ranks, and below it a block for each of its coordinates.
     pub(in crate::lower) fn ranked(
         &mut self,
         level: usize,
@@ -211,7 +212,7 @@ impl Lowerer<'_> {
 }
 
 impl Accumulator {
-    /// Puts a value into the workspace.
+    /// Adds a value to the workspace.
     pub(in crate::lower) fn gathered(
         &self,
         cx: &mut Symbols<'_>,
@@ -252,7 +253,7 @@ impl Accumulator {
         stmts
     }
 
-    /// A coordinate for the ranks, or the position of a value by them.
+    /// Lists a coordinate in the first pass; in the second, the position of its value.
     pub(in crate::lower) fn by_rank(
         &self,
         cx: &mut Symbols<'_>,
@@ -278,7 +279,7 @@ impl Accumulator {
         stmts
     }
 
-    /// The position of a coordinate, and in a slice, which lists it, whether it is new.
+    /// The position of a coordinate; in a slice, which lists the coordinate, also whether it is new.
     fn place_of(
         &self,
         cx: &mut Symbols<'_>,
@@ -297,7 +298,7 @@ impl Accumulator {
         vec![store(self.list, Expr::Var(self.count), Expr::Var(c)), advance(self.count)]
     }
 
-    /// Room for the whole list, so that nothing is to be asked for each of its coordinates.
+    /// Reserves memory for the whole list, so that appending a coordinate needs no test.
     fn room_for_list(&self, cx: &mut Symbols<'_>, levels: &mut LevelWriter) -> Vec<ir::Stmt> {
         let arrays = cx.result();
         let count = sub(Expr::Var(self.count), self.begin());
@@ -307,12 +308,12 @@ impl Accumulator {
         stmts
     }
 
-    /// The coordinate that is so far from the least one.
+    /// The coordinate at a distance from the lowest one.
     fn coordinate(&self, cx: &mut Symbols<'_>, distance: Var) -> Expr {
         cx.result().levels[self.level].with_least(Expr::Var(distance))
     }
 
-    /// Sorts the list, if its order is that of the result.
+    /// Sorts the list, if the result's level is ordered.
     fn sorted_list(&self, cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
         let (keys, hi) = (vec![self.list], Expr::Var(self.count));
         match (cx.levels().kind(self.level).properties().ordered, &self.slice) {
@@ -327,7 +328,7 @@ impl Accumulator {
     }
 }
 
-/// How far the coordinate of a level is from its least one.
+/// The distance of a level's coordinate from its lowest one.
 fn distance(cx: &mut Symbols<'_>, k: usize, scope: &mut Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
     let var = cx.result_vars()[k];
     let level = cx.result().levels[k].clone();

@@ -22,12 +22,11 @@ use tamis_ir::ids::{IndexVar, TensorId, Var};
 use tamis_ir::ir::build::{add, assign, binary, eq, for_loop, int, lt, mul, sub, when};
 use tamis_ir::ir::{self, Expr, Status};
 
-/// More entries are not reserved before they come.
+/// The largest number of entries for which memory is reserved in advance.
 const MOST_EXPECTED: i64 = 1 << 27;
 
 impl Lowerer<'_> {
-    /// One coordinate of a level that is written in order: what is below it, and around that the
-    /// level functions.
+    /// The code for one coordinate of a level that is written in order: the levels below, within the level functions.
     pub(in crate::lower) fn assembled(
         &mut self,
         k: usize,
@@ -50,13 +49,13 @@ impl Lowerer<'_> {
         }
         let next = self.writing.levels.next(&mut self.cx, k);
         if k == last || goes_on {
-            // The assignment appends, since it may not be reached; a chain does so at its end.
+            // The assignment appends, since it may not run; the last level of a chain does so for all of it.
             return self.below(k, Expr::Var(next), body, scope);
         }
         self.kept_if_used(k, index, body, scope, universal)
     }
 
-    /// A coordinate of an appended level with levels below: it is kept only if something came
+    /// The code for a coordinate of an appended level with levels below: it is stored only if something was appended
     /// below it.
     fn kept_if_used(
         &mut self,
@@ -70,7 +69,7 @@ impl Lowerer<'_> {
         let bound = scope.bound.clone();
         let next = self.writing.levels.next(&mut self.cx, k);
         let position = Expr::Var(next);
-        // Rows, blocks or diagonals below without entries are not to be stored.
+        // Rows, blocks or diagonals without entries below are not stored.
         let may_stay_empty = universal && self.cx.levels().appended_level_below(k).is_none();
         let touched = may_stay_empty.then(|| self.cx.temp_of(next, "_touched"));
         self.gpu.tentative |= touched.is_some();
@@ -79,7 +78,7 @@ impl Lowerer<'_> {
         let mut stmts =
             self.writing.levels.open_below(&mut self.cx, k, position.clone(), behind.clone());
         if touched.is_some() {
-            // What nothing came to is still as it was opened.
+            // Without entries, the block is still as it was initialised.
             let opened = self.cx.temp_of(next, "_opened");
             self.cx.prologue.push(assign(opened, int(0)));
             let is_room = |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { .. });
@@ -111,7 +110,7 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// What is below a position of level `k`.
+    /// The code below a position of level `k`.
     fn below(&mut self, k: usize, position: Expr, body: &Node, mut scope: Scope) -> Code {
         scope.result.levels = k + 1;
         scope.result.position = position.clone();
@@ -122,7 +121,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Writes the coordinate of an appended level at the next position.
+/// Appends the coordinate of a level at the next position.
 fn append_coordinate(
     cx: &mut Symbols<'_>,
     level: usize,
@@ -134,16 +133,16 @@ fn append_coordinate(
     append.append_coord(&arrays.levels[level], Expr::Var(next), coordinate)
 }
 
-/// What writes the levels of a result in order.
+/// The state of writing the levels of a result in order.
 #[derive(Default)]
 pub(in crate::lower) struct LevelWriter {
-    /// For each appended level, the variable with its next free position. Levels that form a chain share that of the first.
+    /// For each appended level, the variable with its next free position. Levels of a chain share one.
     next: BTreeMap<usize, Var>,
-    /// The level above which coordinates are inserted to find how many positions its parents need, while that is done.
+    /// While coordinates are inserted above a level only to find how many positions its parents need: that level.
     pub(super) measured: Option<usize>,
 }
 
-/// The rows of the result that a part of the outermost loop computes alone, where it is not all of it.
+/// The rows of the result that only this part of the outermost loop computes, if there are parts.
 pub(in crate::lower) type OwnRows = Option<(Expr, Expr)>;
 
 impl LevelWriter {
@@ -152,7 +151,7 @@ impl LevelWriter {
         self.next.values().copied().collect()
     }
 
-    /// Appends a coordinate at the next position of level `k`, and those of the chain above it.
+    /// Appends a coordinate at the next position of level `k`, and the coordinates of the chain above it.
     pub(in crate::lower) fn keep(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -170,7 +169,7 @@ impl LevelWriter {
         stmts
     }
 
-    /// Appends a coordinate for which there is room.
+    /// Appends a coordinate for which memory is reserved.
     pub(in crate::lower) fn keep_in_room(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -185,7 +184,7 @@ impl LevelWriter {
         stmts
     }
 
-    /// Makes room for everything before the first coordinate.
+    /// Reserves memory for everything before the first coordinate.
     pub(in crate::lower) fn open_root(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -205,7 +204,7 @@ impl LevelWriter {
         stmts
     }
 
-    /// Makes room below new positions `lo..hi` of level `k`.
+    /// Reserves memory below new positions `lo..hi` of level `k`.
     pub(in crate::lower) fn open_below(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -216,8 +215,8 @@ impl LevelWriter {
         self.open_from(cx, k + 1, (lo, hi), None)
     }
 
-    /// Makes room below new positions `lo..hi` above level `first`: for the edges of the next
-    /// appended level, or for a block of values, and for what is inserted between.
+    /// Reserves memory below new positions `lo..hi` of the level above `first`: for the edges of the next appended
+    /// level, or for a block of values, and for inserted levels in between.
     fn open_from(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -290,8 +289,8 @@ impl LevelWriter {
         stmts
     }
 
-    /// `append_finalize` for every appended level whose parents may have been skipped; and a
-    /// look at levels that have one coordinate for each parent.
+    /// `append_finalize` for every appended level whose parents may have been skipped. Also checks levels with one
+    /// coordinate for each parent.
     pub(in crate::lower) fn finalize_levels(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -355,8 +354,8 @@ impl LevelWriter {
     }
 }
 
-/// Room for as many entries as the sparse operands have together, at the last level that is
-/// appended: memory that is not touched costs nothing, and growing copies.
+/// Reserves memory for as many entries as the sparse operands have together, at the last appended level: untouched
+/// memory costs nothing, while growth copies.
 pub(in crate::lower) fn expected_room(cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
     let arrays = cx.result();
     let appended = |k: &usize| matches!(cx.levels().assembler(*k), Assembler::Append(_));
@@ -390,7 +389,7 @@ pub(in crate::lower) fn expected_room(cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
     stmts
 }
 
-/// The number of positions that an operand has at its last level over a variable, or in all.
+/// The number of positions of an operand at its last level over a variable, or else at its last level.
 fn entries(cx: &mut Symbols<'_>, access: &Access, var: IndexVar) -> Expr {
     let vars = cx.program.level_vars(access.tensor, &access.indices);
     let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
@@ -398,8 +397,8 @@ fn entries(cx: &mut Symbols<'_>, access: &Access, var: IndexVar) -> Expr {
 }
 
 impl Symbols<'_> {
-    /// The number of positions that a tensor has at the last of some levels, below so many of the
-    /// level above the first.
+    /// The number of positions of a tensor at the last of some levels, below a number of positions of the level above
+    /// the first.
     pub(in crate::lower) fn positions_at(
         &mut self,
         tensor: TensorId,
@@ -413,7 +412,7 @@ impl Symbols<'_> {
             match spec.kind.size(level, parents.clone()) {
                 Some(size) => size,
                 None => match spec.kind.pos_bounds(level, parents) {
-                    // The first child of the parent behind the last one is the end of all.
+                    // The first child of the parent behind the last one is the end of all children.
                     Some(bounds) => bounds.lo,
                     None => int(0),
                 },

@@ -1,6 +1,6 @@
-//! Results whose rows are appended as their entries come, and then sorted. Most unordered matrices have rows in order:
-//! of such a row nothing moves. Where a coordinate may come twice, the row is tested first: if its coordinates ascend, each
-//! came once, and the row is neither sorted nor combined.
+//! Results whose rows are appended in the order of the loops, and then sorted. Most unordered matrices have ordered
+//! rows, in which nothing moves. Where coordinates may be duplicates, the row is tested first: if its coordinates
+//! ascend strictly, it is neither sorted nor combined.
 //!
 //! ```text
 //! csr, one row       begin = pC2;  for .. C2_crd[pC2] = j;  C_vals[pC2] = ..;  pC2 = pC2 + 1
@@ -9,7 +9,7 @@
 //!                    for q in begin + 1..pC2  where C2_crd[q] is the last one that is kept, combine, else keep it
 //! ```
 //!
-//! This is `reorder` of the thesis (section 4.4), and its `dedup`, on the side of the result: without a scratch array.
+//! This is `reorder` of the thesis (section 4.4), and its `dedup`, applied to the result, without a scratch array.
 
 use crate::level::LevelArrays;
 use crate::lower::scope::Scope;
@@ -23,7 +23,7 @@ use tamis_ir::ir::build::{add, assign, eq, for_loop, int, keep_room, lt, sub, wh
 use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
-    /// The last level, below a position of the one before.
+    /// Assembles the last level, below a position of the level before.
     pub(in crate::lower) fn appended_then_sorted(
         &mut self,
         level: usize,
@@ -84,8 +84,7 @@ impl Symbols<'_> {
         ]
     }
 
-    /// Combines entries of the same coordinate that follow each other, of two and more that end at the next free
-    /// position.
+    /// Combines adjacent duplicates, in a row of two or more entries that ends at the next free position.
     fn combined_neighbours(&mut self, level: usize, begin: Var, next: Var) -> Vec<ir::Stmt> {
         let arrays = self.result();
         let (crds, vals) = (arrays.levels[level].clone(), arrays.vals);

@@ -1,4 +1,4 @@
-//! Staging: results that the loops do not write in order are listed, sorted, and then assembled.
+//! Coordinate buffers: results that loops do not write in order are listed, sorted and then assembled.
 //!
 //! ```text
 //! for j in ..  for i in ..   push (i, j, value)
@@ -6,9 +6,8 @@
 //! for each run of equal i    for each run of equal j    append the run's combined value
 //! ```
 //!
-//! The list holds the coordinates of the levels that are out of order, counted from the least one;
-//! the levels before are written in order by the outer loops, which sort and assemble the list at
-//! their every coordinate.
+//! The buffer holds the coordinates of the levels that are out of order, counted from the lowest one. Outer loops
+//! write the levels above in order, and sort and assemble the buffer at each of their coordinates.
 
 use crate::format::LevelMap;
 use crate::lower::builder::advance;
@@ -22,18 +21,18 @@ use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, int, store};
 use tamis_ir::ir::{self, ArrayRole, Expr};
 
-/// The arrays of the list.
+/// The arrays of the buffer.
 #[derive(Clone)]
 pub(in crate::lower) struct CooBuffer {
-    /// The first staged level.
+    /// The first level in the buffer.
     pub(in crate::lower) first: usize,
-    /// Coordinates per staged level.
+    /// The coordinates of each level in the buffer.
     pub(in crate::lower) crds: Vec<Array>,
-    /// Values in the compute type.
+    /// The values, in the compute type.
     pub(in crate::lower) vals: Vals,
-    /// How many entries there are.
+    /// The number of entries.
     pub(in crate::lower) count: Var,
-    /// How entries of the same coordinate are combined.
+    /// How duplicates are combined.
     pub(in crate::lower) op: Option<ReduceOp>,
 }
 
@@ -45,12 +44,12 @@ impl CooBuffer {
 }
 
 impl CooBuffer {
-    /// The arrays of a list.
+    /// Declares the arrays of a buffer.
     pub(in crate::lower) fn declared(cx: &mut Symbols<'_>, first: usize) -> CooBuffer {
         let result = &cx.program.tensors[cx.kernel.result];
         let (name, storage) = (result.name.clone(), result.storage.clone());
         let width = |k: usize| match storage.format.levels()[k].map {
-            // A diagonal counted from the least one may be beyond both dimensions.
+            // A diagonal counted from the lowest one may exceed both dimensions.
             LevelMap::Diff { .. } => DataType::I64,
             _ => storage.crd.datatype(),
         };
@@ -63,13 +62,13 @@ impl CooBuffer {
         CooBuffer { first, crds, vals, count, op }
     }
 
-    /// Sorts the list by its levels.
+    /// Sorts the buffer by its levels.
     pub(in crate::lower) fn sorted(&self) -> ir::Stmt {
         let carried = self.vals.arrays();
         ir::Stmt::Sort { keys: self.crds.clone(), carried, lo: int(0), hi: Expr::Var(self.count) }
     }
 
-    /// Adds an entry to the list.
+    /// Adds an entry to the buffer.
     pub(in crate::lower) fn push(
         &self,
         cx: &mut Symbols<'_>,
@@ -97,7 +96,7 @@ impl CooBuffer {
 }
 
 impl Values<'_> {
-    /// Arrays for values that wait to be written: of the compute type's own elements.
+    /// Arrays for values in the compute type that are written later.
     pub(in crate::lower) fn waiting_vals(&mut self, name: &str, role: ArrayRole) -> Vals {
         let elem = self.facts.register().datatype();
         let re = self.builder.own(name, elem, role);
@@ -107,7 +106,7 @@ impl Values<'_> {
         }
     }
 
-    /// Puts a value of the compute type at a position of such arrays.
+    /// Stores a value of the compute type at a position of such arrays.
     pub(in crate::lower) fn kept_value(
         &mut self,
         vals: Vals,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! csc from csr       for .. count of j;  sums of counts;  for .. next slot of j = value
-//! csr from csb       the same for i, and for each i  sort its slots by j
+//! csr from csb       the same with i and j exchanged, and for each i  sort its slots by j
 //! ```
 
 use super::Pass;
@@ -17,7 +17,7 @@ use tamis_ir::ir::build::{add, for_loop, int, lt, when};
 use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
-    /// All levels by counting the last one.
+    /// Assembles all levels by counting the last one.
     pub(in crate::lower) fn counted(&mut self, rest: Rest, body: &Node, scope: Scope) -> Code {
         let arrays = self.cx.result();
         let head = head(&self.cx);
@@ -44,12 +44,12 @@ impl Lowerer<'_> {
     }
 }
 
-/// The first level of the chain that the last one belongs to.
+/// The head of the chain that contains the last level.
 fn head(cx: &Symbols<'_>) -> usize {
     cx.levels().head(cx.levels().len() - 1)
 }
 
-/// Sorts the coordinates below each position of the level before.
+/// Sorts the coordinates below each position of the level above.
 fn sorted_below(cx: &mut Symbols<'_>, head: usize, parents: Expr, p: Var) -> ir::Stmt {
     let arrays = cx.result();
     let bounds = cx.levels().kind(head).pos_bounds(&arrays.levels[head], Expr::Var(p));

@@ -1,11 +1,12 @@
 //! Results whose entries are counted before they are inserted, in two passes over the same loops.
 //!
 //! ```text
-//! ell from csr       for .. counts of i;  the most are the slots;  for .. next slot of i = coordinate and value
-//! dok from csr       for .. counts of i;  each gives a map its width;  for .. inserted
+//! ell from csr       for .. counts of i;  the largest is the number of slots;  for .. next slot of i = coordinate and
+//! value
+//! dok from csr       for .. counts of i;  each gives the width of a hash map;  for .. inserted
 //! ```
 //!
-//! (The thesis, section 3.4: what a level has to know before anything is inserted.)
+//! (The thesis, section 3.4: the statistics that a level needs before anything is inserted.)
 
 use super::Writing;
 use super::pack_buffer::{edges, width};
@@ -24,7 +25,7 @@ use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
 use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
-    /// All levels by counting entries and inserting them.
+    /// Assembles all levels by counting entries and inserting them.
     pub(in crate::lower) fn inserted(&mut self, body: &Node, scope: Scope) -> Code {
         let cx = &mut self.cx;
         let levels = cx.program.storage(cx.kernel.result).format.levels();
@@ -101,7 +102,7 @@ impl Writing {
     }
 }
 
-/// How far the coordinates of a result's levels are from the least ones; slots have none.
+/// The distances of coordinates of a result's levels from the lowest ones; slots have none.
 fn distances(
     cx: &mut Symbols<'_>,
     scope: &mut Scope,
@@ -119,15 +120,15 @@ fn distances(
     vars.iter().enumerate().map(distance).collect()
 }
 
-/// The levels that have a position for every coordinate: entries are counted for each combination of these. Those with
-/// one coordinate for each parent follow from levels above.
+/// The levels with a position for every coordinate: entries are counted for each combination of these. Levels with one
+/// coordinate for each parent are excluded, since they follow from levels above.
 fn grouping(cx: &Symbols<'_>) -> Vec<usize> {
     let format = &cx.program.storage(cx.kernel.result).format;
     let varies = |k: &usize| !format.levels()[*k].kind.properties().branchless;
     (0..format.levels().len()).filter(|k| is_placed(format, *k) && varies(k)).collect()
 }
 
-/// One more entry of a group; how many there were before.
+/// Counts one more entry of a group; returns the number before.
 fn counted(cx: &mut Symbols<'_>, counts: Array, group: Expr) -> (Var, Vec<ir::Stmt>) {
     let (g, before) = (cx.temp("g"), cx.temp("before"));
     let at = || Expr::Var(g);

@@ -1,4 +1,5 @@
-//! Results that are gathered before they are written in order: by an accumulator, by counts, or in a list.
+//! Results that are collected before they are written in order: in an accumulator, by counts, or in a coordinate
+//! buffer.
 
 use super::coo_buffer::CooBuffer;
 use super::pack_buffer::widths_of_nothing;
@@ -9,7 +10,7 @@ use tamis_ir::ir::Expr;
 use tamis_ir::ir::build::{assign, int};
 
 impl Lowerer<'_> {
-    /// The statement with its results gathered, below a position of the level before `first`.
+    /// The statement with its results collected, below a position of the level above `first`.
     pub(in crate::lower) fn staged(
         &mut self,
         first: usize,
@@ -32,7 +33,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The same by a list.
+    /// The statement with its results in a coordinate buffer.
     fn listed_and_sorted(
         &mut self,
         first: usize,
@@ -67,7 +68,7 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// The list, declared on first use.
+    /// The coordinate buffer, declared on first use.
     fn stage(&mut self, first: usize) -> CooBuffer {
         let cx = &mut self.cx;
         self.writing.buffer.get_or_insert_with(|| CooBuffer::declared(cx, first)).clone()

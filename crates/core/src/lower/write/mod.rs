@@ -17,36 +17,36 @@ use append::LevelWriter;
 use coo_buffer::CooBuffer;
 use tamis_ir::ids::{Array, Var};
 
-/// How far a result with assembled levels is written.
+/// The state of writing a result with assembled levels.
 #[derive(Default)]
 pub(super) struct Writing {
     /// The levels that are appended.
     pub(super) levels: LevelWriter,
-    /// Whether something was written to the block of values at hand, where it may stay empty.
+    /// A flag that the current block of values was written to, if it may stay empty.
     pub(super) touched: Option<Var>,
     /// The coordinate buffer, once it is declared.
     pub(super) buffer: Option<CooBuffer>,
     /// The accumulator, once it is declared.
     pub(super) accumulator: Option<Accumulator>,
-    /// The counts of entries that are inserted, once they are declared.
+    /// The counts of entries to insert, once they are declared.
     pub(super) counts: Option<Array>,
-    /// Of results in two passes over the same loops, the one being lowered.
+    /// For results in two passes over the same loops, the current pass.
     pub(super) pass: Pass,
 }
 
 impl Writing {
-    /// The slices that the accumulator has for rows, where it has some.
+    /// The slices of the accumulator for rows, if it has slices.
     pub(super) fn slice(&self) -> Option<&RowHashTable> {
         self.accumulator.as_ref()?.slice.as_deref()
     }
 }
 
-/// Which of two passes over the same loops is being lowered.
+/// The current pass of two over the same loops.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Pass {
-    /// Learns which coordinates come.
+    /// Finds the coordinates.
     #[default]
     Look,
-    /// Writes their values.
+    /// Writes the values.
     Fill,
 }

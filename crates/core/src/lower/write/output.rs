@@ -1,4 +1,4 @@
-//! Writing results: where an assignment stores its value, and what happens before and after.
+//! Writes results: how an assignment stores its value, and the code before and after the loops.
 
 use crate::cin::Role;
 use crate::lower::partition::Interval;
@@ -102,11 +102,11 @@ impl Lowerer<'_> {
                 }
             },
         }
-        // Beside a diagonal are elements that no loop comes to.
+        // No loop reaches elements off the diagonal.
         Code { stmts, covers: added.is_none() && !lhs.is_diagonal() }
     }
 
-    /// The position of an element of a result whose levels are known: at those of an operand, or of a pattern.
+    /// The position of an element of a result with known levels: those of an operand, or of a pattern.
     fn known_position(
         &mut self,
         lhs: &Access,
@@ -120,12 +120,12 @@ impl Lowerer<'_> {
         scope.block_position(&mut self.cx, position, shared.levels, stmts)
     }
 
-    /// What runs before the loops.
+    /// The code before the loops.
     pub(in crate::lower) fn before_result(&mut self, covered: bool) -> Vec<ir::Stmt> {
         let arrays = self.cx.result();
         let elsewhere = self.gpu.sums.sums_elsewhere(&mut self.cx);
         match &self.plan.output {
-            // The identity of an operator may be beyond the narrow type of the elements.
+            // An operator's identity may not fit the narrow type of the elements.
             Output::InPlace | Output::SharedStructure if elsewhere => vec![],
             Output::InPlace | Output::SharedStructure
                 if covered && self.cx.planner().has_plain_modes() =>
@@ -154,7 +154,7 @@ impl Lowerer<'_> {
             Output::Assemble(Assembly { rest, .. }) if rest.is_in_two_passes() => vec![],
             Output::Assemble(_) => {
                 let mut stmts = self.opened_root();
-                // Each of several parts would make room for all of them.
+                // Each of several parts would reserve memory for the whole.
                 let appends = matches!(
                     self.plan.output.rest(),
                     Some(Rest::Block | Rest::AppendThenSort | Rest::AppendSortCombine)
@@ -167,7 +167,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// What runs after the loops.
+    /// The code after the loops.
     pub(in crate::lower) fn after_result(&mut self) -> Vec<ir::Stmt> {
         match self.plan.output.rest() {
             None => vec![],
@@ -179,7 +179,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Room for everything before the first coordinate.
+    /// Reserves memory for everything before the first coordinate.
     pub(in crate::lower) fn opened_root(&mut self) -> Vec<ir::Stmt> {
         let own = self.own_rows();
         self.writing.levels.open_root(&mut self.cx, own)
@@ -209,8 +209,8 @@ impl LevelWriter {
 }
 
 impl Scope {
-    /// The position of the bound coordinates below a position of the result, by `locate`; levels
-    /// that know which coordinates are present learn of these.
+    /// The position of the bound coordinates below a position of the result, by `locate`; levels with a mask mark the
+    /// coordinates.
     pub(in crate::lower) fn block_position(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -271,7 +271,7 @@ impl Values<'_> {
     fn narrowed(&mut self, vals: Vals, position: Expr, value: Value) -> Vec<ir::Stmt> {
         let elem = self.builder.arrays[vals.arrays()[0]].elem;
         let from = self.facts.register();
-        // A store rounds to 16 bits by itself: from what is computed, not from an `f32` in between.
+        // A store rounds to 16 bits by itself: from the computed value, not from an `f32` in between.
         let to =
             if elem.is_half() && from != Register::F32 { Register::F64 } else { elem.register() };
         let converted = |e: Expr| if from == to { e } else { Expr::Convert(to, Box::new(e)) };
@@ -303,7 +303,7 @@ impl Values<'_> {
     }
 }
 
-/// When a value of a register type fits the elements of an array, so that a NaN fails.
+/// The conditions for a value of a register type to fit the elements of an array, which a NaN fails.
 fn fitting(elem: DataType, value: &Expr, from: Register) -> Vec<Expr> {
     let Some(held) = elem.integers() else { return vec![] };
     let is = |op, bound: Scalar| binary(op, value.clone(), Expr::Const(bound.convert(from)));

@@ -1,8 +1,8 @@
-//! From a sorted list to the levels of the result.
+//! Packs a sorted coordinate buffer into the levels of the result.
 //!
-//! What a level has to know before it is assembled is asked of the list (attribute queries): the
-//! entries of the longest row for the slots of ELL, the children of each parent for its hash
-//! map, the span of the widest parent for a band.
+//! The statistics that a level needs before assembly are computed from the buffer (attribute queries): the entries of
+//! the longest row for the slots of ELL, the children of each parent for its hash map, the widest span of a parent for
+//! a band.
 
 use crate::level::{Part, Query};
 use crate::lower::builder::advance;
@@ -18,7 +18,7 @@ use tamis_ir::ir::build::{
 use tamis_ir::ir::{self, Expr, Status};
 
 impl CooBuffer {
-    /// Gives the levels that have a width theirs, and the parents of levels where each has its own.
+    /// Sets the widths of levels with a common width, and the positions of parents where each has its own.
     pub(in crate::lower) fn widths(
         &self,
         cx: &mut Symbols<'_>,
@@ -43,7 +43,7 @@ impl CooBuffer {
         stmts
     }
 
-    /// The answer to what a level asks of the list.
+    /// The statistic that a level needs, computed from the buffer.
     fn answered(&self, cx: &mut Symbols<'_>, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
         match cx.levels().assembler(k) {
             Assembler::Insert(insert) if insert.insert_query() == Query::Span => {
@@ -53,10 +53,10 @@ impl CooBuffer {
         }
     }
 
-    /// Numbers the entries that agree in all levels with a position for every coordinate, and sorts
-    /// the list by the numbers too; the most there are.
+    /// Numbers the entries with the same coordinates in all levels that have a position for every coordinate, and
+    /// sorts the buffer also by these numbers; returns the largest count.
     fn numbered(&self, cx: &mut Symbols<'_>, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
-        // The list is rewritten in place.
+        // The buffer is rewritten in place.
         let room = |array| ir::Stmt::Reserve { array, len: Expr::Var(self.count) };
         stmts.extend(self.crds.iter().copied().map(room));
         stmts.extend(self.vals.reserve(&Expr::Var(self.count)));
@@ -85,7 +85,7 @@ impl CooBuffer {
         most
     }
 
-    /// The most coordinates of level `k` below one parent.
+    /// The largest number of coordinates of level `k` below one parent.
     fn most_children(&self, cx: &mut Symbols<'_>, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
         let (q, children, most) = (cx.temp("q"), cx.temp("children"), cx.temp("most"));
         let above: Vec<usize> = (self.first..k).collect();
@@ -103,7 +103,7 @@ impl CooBuffer {
         most
     }
 
-    /// The most coordinates of level `k` from the first below a parent to the last.
+    /// The largest distance from the first coordinate of level `k` below a parent to the last, in coordinates.
     fn widest_span(&self, cx: &mut Symbols<'_>, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
         let (q, first, most) = (cx.temp("q"), cx.temp("first"), cx.temp("most"));
         let above: Vec<usize> = (self.first..k).collect();
@@ -121,7 +121,7 @@ impl CooBuffer {
         most
     }
 
-    /// Leaves one entry for each coordinate in the list.
+    /// Combines duplicates in the buffer, leaving one entry for each coordinate.
     fn merged_duplicates(&self, cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
         let levels: Vec<usize> = (self.first..self.first + self.crds.len()).collect();
         let (q, kept) = (cx.temp("q"), cx.temp("kept"));
@@ -149,7 +149,7 @@ impl CooBuffer {
         ]
     }
 
-    /// Assembles the entries `lo..hi`, which agree in the levels before `k`, below a position.
+    /// Assembles the entries `lo..hi`, which have the same coordinates in the levels before `k`, below a position.
     pub(in crate::lower) fn unstage(
         &self,
         cx: &mut Symbols<'_>,
@@ -188,7 +188,7 @@ impl CooBuffer {
         stmts
     }
 
-    /// The width of a parent by its children among the entries `lo..hi`, which are all below it.
+    /// The width of a parent, from its children: the entries `lo..hi` are all below it.
     fn own_width(
         &self,
         cx: &mut Symbols<'_>,
@@ -210,7 +210,7 @@ impl CooBuffer {
         stmts
     }
 
-    /// Combines the values of one run of equal coordinates and stores the result.
+    /// Combines the values of a run of equal coordinates, and stores the result.
     fn run(&self, cx: &mut Symbols<'_>, position: Expr, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
         let Some(op) = self.op else {
             let value = cx.loaded(self.vals, lo);
@@ -230,7 +230,7 @@ impl CooBuffer {
     }
 }
 
-/// The same for a result without entries.
+/// Sets the widths for a result without entries.
 pub(in crate::lower) fn widths_of_nothing(
     cx: &mut Symbols<'_>,
     writer: &mut LevelWriter,
@@ -244,7 +244,7 @@ pub(in crate::lower) fn widths_of_nothing(
     (0..levels.len()).flat_map(of_level).collect()
 }
 
-/// Gives a parent of a level the positions that so many children need.
+/// Gives a parent of a level the positions for this number of children.
 pub(in crate::lower) fn edges(
     cx: &mut Symbols<'_>,
     k: usize,
@@ -259,7 +259,7 @@ pub(in crate::lower) fn edges(
     stmts
 }
 
-/// Sets the width of a level from the answer.
+/// Sets the width of a level from the statistic.
 pub(in crate::lower) fn width(cx: &mut Symbols<'_>, k: usize, most: Expr) -> Vec<ir::Stmt> {
     let mut stmts = vec![];
     let mut width = most;
@@ -277,7 +277,8 @@ pub(in crate::lower) fn width(cx: &mut Symbols<'_>, k: usize, most: Expr) -> Vec
 }
 
 impl LevelWriter {
-    /// Gives each parent of a level its positions: `entries` inserts what is above, and tells how many each needs.
+    /// Gives each parent of a level its positions: `entries` inserts the levels above, and gives the width of each
+    /// parent.
     pub(in crate::lower) fn measured(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -296,12 +297,12 @@ impl LevelWriter {
         stmts
     }
 
-    /// Whether what is above a level is inserted to find how many positions its parents need.
+    /// Whether levels above a level are inserted to find the number of positions of its parents.
     pub(in crate::lower) fn is_measured(&self, k: usize) -> bool {
         self.measured == Some(k)
     }
 
-    /// How many positions the levels above a level have.
+    /// The number of positions of the levels above a level.
     fn positions_above(&mut self, cx: &mut Symbols<'_>, k: usize) -> Expr {
         let arrays = cx.result();
         (0..k).fold(int(1), |count, above| match cx.levels().assembler(above) {
@@ -313,8 +314,8 @@ impl LevelWriter {
         })
     }
 
-    /// The position of coordinates of the levels `k..=last` below a parent, and what has to be
-    /// done there after everything below.
+    /// The position of coordinates of the levels `k..=last` below a parent, and the code to run there after everything
+    /// below.
     pub(in crate::lower) fn entered(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -362,7 +363,7 @@ impl LevelWriter {
     }
 }
 
-/// Whether an entry agrees with the one before in some levels.
+/// Whether an entry has the same coordinates as the previous one in some levels.
 fn same_before(stage: &CooBuffer, levels: &[usize], q: Var) -> Expr {
     let before = || add(Expr::Var(q), int(-1));
     all(levels.iter().map(|&l| eq(load(stage.crd(l), before()), load(stage.crd(l), Expr::Var(q)))))

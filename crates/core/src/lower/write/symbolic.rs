@@ -1,4 +1,4 @@
-//! Kernels that assemble a result: what of a fused kernel its levels need, and then filled values.
+//! Assemble kernels: the code of a fused kernel that the result's levels need, and then filled values.
 //!
 //! ```text
 //! fused                                  assembled
@@ -17,8 +17,8 @@
 //!                                        fill C_vals[0..C2_pos[C1_size]] = 0
 //! ```
 //!
-//! Which entries a result has does not depend on values, so whatever only leads to values goes, and
-//! integers that would overflow are not computed (sparse tensor algebra with workspaces, section 6).
+//! The entries of a result do not depend on values, so code that only computes values is removed, and integers that
+//! would overflow are not computed (sparse tensor algebra with workspaces, section 6).
 
 use crate::lower::Lowerer;
 use crate::lower::symbols::Symbols;
@@ -31,7 +31,7 @@ use tamis_ir::ir::build::int;
 use tamis_ir::ir::{ArrayRole, Expr, Status, Stmt};
 
 impl Lowerer<'_> {
-    /// What of a kernel's code the levels of its result need, and values.
+    /// The code of a kernel that the levels of its result need, and initialised values.
     pub(in crate::lower) fn assembled_only(&mut self, code: Vec<Stmt>) -> Vec<Stmt> {
         let vals = self.cx.result().vals;
         let own = self.own_rows();
@@ -54,7 +54,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// How many positions the last level of the result has, once all are assembled.
+/// The number of positions of the last level of the result, once all levels are assembled.
 fn count_of_positions(cx: &mut Symbols<'_>, own: OwnRows) -> Expr {
     let arrays = cx.result();
     let mut count = int(1);
@@ -77,7 +77,7 @@ fn count_of_positions(cx: &mut Symbols<'_>, own: OwnRows) -> Expr {
     count
 }
 
-/// Whether a condition does not hold.
+/// The negation of a condition.
 fn not(cond: Expr) -> Expr {
     match cond {
         Expr::Binary(BinaryOp::Ne, a, b) => Expr::Binary(BinaryOp::Eq, a, b),
@@ -85,7 +85,7 @@ fn not(cond: Expr) -> Expr {
     }
 }
 
-/// What has to run for some variables and arrays.
+/// The variables and arrays that are needed.
 #[derive(Default)]
 pub(in crate::lower) struct Needed {
     pub(in crate::lower) vars: BTreeSet<Var>,
@@ -93,7 +93,7 @@ pub(in crate::lower) struct Needed {
 }
 
 impl Needed {
-    /// Adds what statements that have to run read; whether that was anything new.
+    /// Adds the variables and arrays that needed statements read; returns whether any was new.
     pub(in crate::lower) fn more(&mut self, block: &[Stmt]) -> bool {
         let mut found = false;
         for s in block {
@@ -113,7 +113,7 @@ impl Needed {
         found
     }
 
-    /// Adds what an expression reads; whether that was anything new.
+    /// Adds the variables and arrays that an expression reads; returns whether any was new.
     fn read(&mut self, e: &Expr) -> bool {
         let mut found = false;
         e.walk(&mut |e| match e {
@@ -124,7 +124,7 @@ impl Needed {
         found
     }
 
-    /// Whether a statement has to run. Every loop ends.
+    /// Whether a statement is needed. Every loop terminates.
     fn runs(&self, s: &Stmt) -> bool {
         match s {
             Stmt::Assign { var, .. } => self.vars.contains(var),
@@ -146,7 +146,7 @@ impl Needed {
         }
     }
 
-    /// The statements that have to run.
+    /// The needed statements.
     pub(in crate::lower) fn of(&self, block: Vec<Stmt>) -> Vec<Stmt> {
         let kept = block.into_iter().filter(|s| self.runs(s));
         kept.map(|s| match s.map_children(&mut |e| e, &mut |block| self.of(block)) {
