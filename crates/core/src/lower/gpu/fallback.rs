@@ -1,8 +1,8 @@
 //! Why the host runs a kernel that has loops on units of a GPU.
 //!
 //! ```text
-//! y(j) = A(i,j) * x(i), y sparse       entries of the result come in any order, and have no row to be
-//!                                      gathered for
+//! y(j) = A(i,j) * x(i), y sparse       entries of the result are unordered, and there is no row in which to
+//!                                      accumulate them
 //! ```
 
 use super::GpuContext;
@@ -12,27 +12,27 @@ use crate::plan::{Assembly, Output, Rest};
 /// Why a kernel runs on the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum GpuFallback {
-    /// Iterations of its loops write to what they cannot share.
+    /// Iterations of its loops write to elements that they cannot share.
     Raced,
-    /// The result knows which of its positions are stored.
+    /// The result has a mask of its stored positions.
     Placed,
-    /// Entries come in any order, and are listed and sorted.
+    /// Entries are unordered: they are listed and sorted.
     Listed,
-    /// Entries come in any order, and are counted for each position.
+    /// Entries are unordered: they are counted for each position.
     Counted,
-    /// Entries come in any order, and are gathered in one workspace.
+    /// Entries are unordered: they are accumulated in one workspace.
     Gathered,
-    /// It is not known before blocks of values are written whether they stay.
+    /// Blocks of values are written before it is known whether they are kept.
     Tentative,
     /// A level of the result cannot be counted.
     Levels,
-    /// Something of the result is outside of its rows.
+    /// Some statement writes the result outside of its rows.
     Rows,
-    /// The loops around the rows are not on blocks.
+    /// The loops around the rows do not run on blocks.
     Blocks,
-    /// Rows follow from what rows before did.
+    /// The state of a row depends on earlier rows.
     InOrder,
-    /// A workspace gets more memory as entries come.
+    /// A workspace grows as entries are inserted.
     Grown,
 }
 
@@ -63,8 +63,8 @@ impl GpuFallback {
     }
 }
 
-/// Why the host runs a kernel although a schedule gives its loops to units; `sliced` if it gathers
-/// rows in slices.
+/// Why the host runs a kernel although a schedule gives its loops to units of a GPU; `sliced` if it accumulates rows
+/// in slices.
 pub(in crate::lower) fn host(
     kernel: &Kernel,
     output: &Output,
@@ -74,7 +74,7 @@ pub(in crate::lower) fn host(
     match output {
         _ if !kernel.is_for_gpu() => None,
         _ if gpu.grows => Some(GpuFallback::Grown),
-        // The whole result would have one slice.
+        // All of the result would be in one slice.
         _ if sliced && output.gathered_from() == Some(0) => Some(GpuFallback::Gathered),
         _ if gpu.raced => Some(GpuFallback::Raced),
         _ if gpu.phased => None,

@@ -1,22 +1,21 @@
-//! Workspaces of rows that several threads gather at a time: slices of arrays that they share.
+//! Workspaces of rows for rows that threads compute concurrently: slices of arrays that the threads share.
 //!
 //! ```text
-//! terms = terms + 1                            how many terms a row has, in loops of their own
-//! C_begins[i + 1] = min(terms * 2 + 1, size)   summed up: where its slice ends
+//! terms = terms + 1                            the number of terms of a row, counted by loops of their own
+//! C_begins[i + 1] = min(terms * 2 + 1, size)   summed up: the end of its slice
 //!
 //! at = begin + mod(j, end - begin)             a free slot, or that of the coordinate
 //! while C_keys[at] >= 0 && C_keys[at] != j  at = at + 1, from the slice's end to its begin
 //! if C_keys[at] < 0  C_keys[at] = j, C_w[at] = value, list j  else  C_w[at] = C_w[at] + value
 //!
-//! q = list_end; while q > begin && C_list[q - 1] > j  q = q - 1         in short slices: the list is in order
+//! q = list_end; while q > begin && C_list[q - 1] > j  q = q - 1         in short slices: the list is sorted
 //! if q > begin && C_list[q - 1] == j  at = C_places[q - 1]  else  move what is behind, list j at q
 //! ```
 //!
-//! A slice has twice as many slots as its row has terms, so that one is free close by, or one for
-//! every coordinate, so that each has its own. Memory follows from the terms, not from how wide rows
-//! are times how many are computed at the same time, and terms are added in the order in which they come.
-//! (Linear probing: Knuth, The Art of Computer Programming, section 6.4; of products of matrices: Nagasaka et
-//! al., High-performance sparse matrix-matrix products, 2018.)
+//! A slice has twice as many slots as its row has terms, so that a free one is close by; or one for every coordinate,
+//! if these are fewer. Memory depends on the number of terms, not on the width of rows times the number of concurrent
+//! rows, and terms are added in the order of the loops. (Linear probing: Knuth, The Art of Computer Programming,
+//! section 6.4; for products of matrices: Nagasaka et al., High-performance sparse matrix-matrix products, 2018.)
 
 use crate::lower::builder::advance;
 use crate::lower::symbols::Symbols;
@@ -27,47 +26,47 @@ use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, binary, eq, int, load, lt, mul, store, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// The most slots of a slice whose list is kept in order: those of 64 terms.
+/// The largest number of slots of a slice whose list is kept sorted: those of 64 terms.
 const SHORT: i64 = 2 * 64 + 1;
 
 /// Slices of arrays, one for each row.
 #[derive(Clone)]
 pub(in crate::lower) struct RowHashTable {
-    /// How many values come for a row.
+    /// The number of values for the current row.
     pub(in crate::lower) terms: Var,
-    /// Where the slice at hand begins and ends.
+    /// The begin and the end of the current slice.
     pub(in crate::lower) begin: Var,
     pub(in crate::lower) end: Var,
-    /// Where each slice begins.
+    /// The begin of each slice.
     pub(in crate::lower) begins: Array,
     /// The coordinate in a slot, or -1.
     pub(in crate::lower) keys: Array,
-    /// The slot of each coordinate of the list.
+    /// The slot of each coordinate in the list.
     pub(in crate::lower) places: Array,
     /// These arrays, and those of values and of the list.
     pub(in crate::lower) arrays: Vec<Array>,
-    /// What sorts the list, which is not needed to count it.
+    /// Whether the list is sorted; counting does not need that.
     pub(in crate::lower) sorting: Var,
-    /// How many coordinates there are.
+    /// The number of coordinates of the level.
     size: Expr,
 }
 
 impl RowHashTable {
-    /// How many slots a row's slice has.
+    /// The number of slots of a row's slice.
     pub(in crate::lower) fn places_for_terms(&self) -> Expr {
         let twice = add(mul(Expr::Var(self.terms), int(2)), int(1));
         binary(BinaryOp::Min, twice, self.size.clone())
     }
 
-    /// Whether coordinates are found by a list in order, and not by slots: few terms come, and coordinates have no
-    /// slots of their own.
+    /// Whether coordinates are found in a sorted list instead of slots: there are few terms, and fewer slots than
+    /// coordinates.
     fn is_short(&self) -> Expr {
         let slots = sub(Expr::Var(self.end), Expr::Var(self.begin));
         let few = binary(BinaryOp::Le, slots.clone(), int(SHORT));
         Expr::AndThen(Box::new(few), Box::new(lt(slots, self.size.clone())))
     }
 
-    /// Statements for slices in slots alone.
+    /// Statements only for slices that use slots.
     pub(in crate::lower) fn in_slots(&self, stmts: Vec<Stmt>) -> Stmt {
         Stmt::If { cond: self.is_short(), then: vec![], otherwise: stmts }
     }
@@ -79,7 +78,7 @@ impl RowHashTable {
 }
 
 impl RowHashTable {
-    /// The arrays of a workspace in slices, beside those of its values and its list.
+    /// The arrays of a sliced workspace, beside those of its values and its list.
     pub(in crate::lower) fn declared(
         cx: &mut Symbols<'_>,
         name: &str,
@@ -98,7 +97,7 @@ impl RowHashTable {
         RowHashTable { terms, begin, end, begins, keys, places, arrays, sorting, size }
     }
 
-    /// The slot of a coordinate: that which it has, or one that is free and gets listed; and whether it is new.
+    /// The slot of a coordinate: its own, or a free one, whose coordinate is then listed; and whether it is new.
     pub(in crate::lower) fn place_in(
         &self,
         cx: &mut Symbols<'_>,
@@ -117,7 +116,7 @@ impl RowHashTable {
         (at, eq(Expr::Var(new), int(1)))
     }
 
-    /// A coordinate of a list in order.
+    /// The lookup of a coordinate in a sorted list.
     fn in_order(
         &self,
         cx: &mut Symbols<'_>,
@@ -151,7 +150,7 @@ impl RowHashTable {
         ]
     }
 
-    /// A coordinate with a slot.
+    /// The lookup of a coordinate in slots.
     fn by_slot(&self, c: Var, (list, count): (Array, Var), (at, new): (Var, Var)) -> Vec<Stmt> {
         let [begin, end] = [self.begin, self.end].map(Expr::Var);
         let own = binary(BinaryOp::Mod, Expr::Var(c), sub(end.clone(), begin.clone()));

@@ -1,4 +1,4 @@
-//! Sorting by one of many threads, in place and without calls.
+//! Sorts within one thread, in place and without calls.
 //!
 //! ```text
 //! root = (hi - lo) / 2; last = hi - lo
@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! Not stable, so keys have to differ. (Heapsort: Knuth, The Art of Computer Programming, section 5.2.3.)
+//! The sort is not stable, so keys have to differ. (Heapsort: Knuth, The Art of Computer Programming, section 5.2.3.)
 
 use crate::lower::builder::Builder;
 use tamis_ir::algebra::BinaryOp;
@@ -21,7 +21,7 @@ use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, binary, div, int, load, lt, mul, store, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// Sorts the records `lo..hi` by keys that differ, with `last` for a variable of its own.
+/// Sorts the records `lo..hi` by distinct keys.
 pub(in crate::lower) fn sorted_in_place(
     cx: &mut Builder,
     last: Var,

@@ -1,4 +1,4 @@
-//! What kernels for a GPU need beside others: segmented reductions, two-pass assembly, accumulators in shared memory.
+//! The code that only GPUs need: segmented reductions, two-phase assembly, accumulators in shared memory.
 
 pub(super) mod fallback;
 pub(super) mod hash_accumulator;
@@ -14,29 +14,29 @@ pub(super) mod two_pass_rows;
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::ids::TensorId;
 
-/// What is known of the loops that a GPU runs.
+/// The state of lowering for a GPU.
 #[derive(Default)]
 pub(super) struct GpuContext {
-    /// These loops, by their variables in code: those of the plan, and the units that run them.
+    /// The loops that a GPU runs, by their variables in code: the loop of the plan, and the unit that runs it.
     pub(super) units: parallel::Units,
-    /// How many such loops there are around each workspace.
+    /// For each workspace, the number of such loops around it.
     pub(super) own_loops: BTreeMap<TensorId, usize>,
-    /// Workspaces of which threads may write to elements of their own each.
+    /// Workspaces in which threads may write to disjoint elements.
     pub(super) lent: BTreeSet<TensorId>,
-    /// Sums of tiles of positions.
+    /// Segmented reductions over tiles of positions.
     pub(super) sums: segmented_reduction::SegmentedReductions,
-    /// Where tiles of positions begin.
+    /// The parents of the first positions of tiles.
     pub(super) tables: tile_starts::TileStarts,
-    /// Whether several iterations of these loops would write to what they cannot share.
+    /// Whether concurrent iterations would write to elements that they cannot share.
     pub(super) raced: bool,
-    /// Whether entries of the result are counted before they are written.
+    /// Whether the result is assembled in two phases.
     pub(super) phased: bool,
-    /// Why they are not, where the loops would have to do it.
+    /// Why not, if the loops would have to.
     pub(super) unphased: Option<fallback::GpuFallback>,
-    /// Whether blocks of values are written before it is known that they stay.
+    /// Whether blocks of values are written before it is known whether they are kept.
     pub(super) tentative: bool,
-    /// Whether a workspace grows in the loops.
+    /// Whether a workspace grows within the loops.
     pub(super) grows: bool,
-    /// Whether workspaces are slices of arrays that the iterations of loops share.
+    /// Whether workspaces are slices of shared arrays.
     pub(super) in_slices: bool,
 }

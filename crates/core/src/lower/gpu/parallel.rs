@@ -7,10 +7,9 @@
 //! parallelize(p, gpu_block, atomics)       update y_vals[i] by sum: s
 //! ```
 //!
-//! A loop becomes parallel if its iterations give each other nothing but what they combine, threads
-//! by a reduction and all units by elements of the result; another one stays as it is, and so do
-//! those inside of it if they need it around them. What runs without a loop over blocks, the host
-//! runs. (Sparse iteration space transformations, section 6.3.)
+//! A loop becomes parallel if its iterations share nothing but values that they combine, threads by a reduction and
+//! all units by elements of the result. Otherwise the loop stays serial, and so do inner loops that need it around
+//! them. The host runs code outside of loops over blocks. (Sparse iteration space transformations, section 6.3.)
 
 use crate::cin::Tag;
 use crate::cin::tiles::tiles;
@@ -30,7 +29,7 @@ use tamis_ir::ir::flow::{assigned, mentions, reads_first};
 use tamis_ir::ir::{self, Expr, Reduction, Stmt, Unit};
 
 impl GpuContext {
-    /// Notes what runs a loop over an index variable, whose variable in code is `var`.
+    /// Records the unit that runs a loop over an index variable, whose variable in code is `var`.
     pub(in crate::lower) fn on_unit(&mut self, cx: &mut Symbols<'_>, own: IndexVar, var: Var) {
         if let Some(unit) = cx.planner().unit(own) {
             self.units.insert(var, (own, unit));
@@ -44,10 +43,9 @@ impl GpuContext {
         matches!(s, Stmt::For { var, .. } if self.units.get(var).is_some_and(|(_, unit)| *unit == Unit::Block))
     }
 
-    /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
-    /// variable does not follow from the element's, or its coordinates repeat. What
-    /// is not combined comes once for each element. So many of these loops do not count: in them, each
-    /// iteration has elements of its own.
+    /// Whether several iterations of surrounding GPU loops may write to the same element: a loop's variable does not
+    /// follow from the element's coordinates, or has duplicates. Without an operator, each element is written once.
+    /// The outermost `own` of these loops do not count: each of their iterations has elements of its own.
     fn is_raced(
         &self,
         cx: &Symbols<'_>,
@@ -66,7 +64,7 @@ impl GpuContext {
         })
     }
 
-    /// Notes which loops are around a workspace.
+    /// Records the loops around a workspace.
     pub(in crate::lower) fn note_loops(
         &mut self,
         cx: &Symbols<'_>,
@@ -76,7 +74,7 @@ impl GpuContext {
         self.own_loops.insert(tensor, scope.parallel_loops(cx));
     }
 
-    /// Notes what is written to a workspace that does not belong to one iteration.
+    /// Records a write to a workspace that does not belong to a single iteration.
     pub(in crate::lower) fn note_local(
         &mut self,
         cx: &Symbols<'_>,
@@ -87,8 +85,8 @@ impl GpuContext {
         self.raced |= scope.parallel_loops(cx) > own;
     }
 
-    /// How a workspace is combined with a value where several threads of a block that has it to itself
-    /// may come to an element, if they may; notes what they cannot share.
+    /// The operator of an atomic update of a workspace, if several threads of the block that owns it may write to the
+    /// same element. Records a race if there is no such update.
     pub(in crate::lower) fn local_update(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -113,7 +111,7 @@ impl GpuContext {
 }
 
 impl Lowerer<'_> {
-    /// Writes to an element that others may write to at the same time.
+    /// Writes to an element that concurrent iterations may write to.
     pub(in crate::lower) fn written(
         &mut self,
         lhs: &Access,
@@ -142,14 +140,14 @@ impl Lowerer<'_> {
 }
 
 impl Scope {
-    /// How many loops around a statement a GPU runs.
+    /// The number of loops around a statement that a GPU runs.
     pub(in crate::lower) fn parallel_loops(&self, cx: &Symbols<'_>) -> usize {
         self.loops.iter().filter(|&&var| cx.planner().unit(var).is_some()).count()
     }
 }
 
 impl Symbols<'_> {
-    /// Whether elements of the result are as wide as values are computed.
+    /// Whether elements of the result are as wide as the compute type.
     pub(in crate::lower) fn is_wide(&mut self) -> bool {
         let vals = self.result().vals;
         self.are_wide(vals)
@@ -157,12 +155,12 @@ impl Symbols<'_> {
 }
 
 impl Values<'_> {
-    /// Whether elements can be updated as a whole: numbers by an operator that is not the user's,
-    /// of complex ones the parts by themselves.
+    /// Whether elements can be updated atomically: the operator is not the user's; complex elements are updated part
+    /// by part.
     fn updates(&mut self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
         let wide = self.are_wide(vals);
         let parts = matches!(vals, Vals::Real(_)) && value.im.is_none();
-        // What an atomic operation leaves is not checked.
+        // Atomic operations do not check for overflow.
         let wide = wide && !self.may_leave(op, &value.re);
         wide && !matches!(op, ReduceOp::User(_)) && (parts || op == ReduceOp::Add)
     }
@@ -196,10 +194,10 @@ impl Values<'_> {
 /// Loops by their variables in code: those of the plan, and the units that are to run them.
 pub(in crate::lower) type Units = BTreeMap<Var, (IndexVar, Unit)>;
 
-/// Loops of the plan that no unit runs though one should, and why not.
+/// Loops of the plan that stay serial although a unit should run them, and why.
 pub(in crate::lower) type Serial = Vec<(IndexVar, &'static str)>;
 
-/// A function's body in which units run loops, and the loops that run in order though a unit should run them.
+/// A function's body with loops on units, and the loops that stay serial although a unit should run them.
 pub(in crate::lower) fn marked(units: &Units, body: Vec<Stmt>) -> (Vec<Stmt>, Serial) {
     let mut marker = Marker { units, serial: vec![] };
     match units.is_empty() {
@@ -222,7 +220,7 @@ struct Marker<'u> {
     serial: Serial,
 }
 
-/// What may run after a block: first statements, and whether they surely do.
+/// The statements that may run after a block, and whether they certainly run.
 type After<'b> = (&'b [Stmt], bool);
 
 impl Marker<'_> {
@@ -251,7 +249,7 @@ impl Marker<'_> {
         Stmt::Parallel { unit, var, lo, hi, combined, body }
     }
 
-    /// What runs a loop, and what its iterations combine, if it can be parallel.
+    /// The unit that runs a loop and the reductions of its iterations, if the loop can be parallel.
     fn parallel(
         &mut self,
         s: &Stmt,
@@ -277,7 +275,7 @@ impl Marker<'_> {
     }
 }
 
-/// What the iterations of a loop combine, by reductions; `None` if they give each other something else.
+/// The reductions of a loop's iterations; `None` if these depend on each other in another way.
 fn combined(body: &[Stmt], after: &[After<'_>]) -> Option<Vec<Reduction>> {
     let mut own = vec![];
     assigned(body, &mut own);
@@ -287,7 +285,7 @@ fn combined(body: &[Stmt], after: &[After<'_>]) -> Option<Vec<Reduction>> {
     own.into_iter().map(|v| reduction(body, v)).collect()
 }
 
-/// Whether what may run reads a variable before it assigns it.
+/// Whether one of the following statements may read a variable before it is assigned.
 fn is_read(var: Var, after: &[After<'_>]) -> bool {
     for (block, surely) in after {
         let mut assigned = false;
@@ -301,7 +299,7 @@ fn is_read(var: Var, after: &[After<'_>]) -> bool {
     false
 }
 
-/// The operator, if a body does nothing with a variable but `var = var op value`.
+/// The operator, if all uses of a variable in a body are `var = var op value`.
 fn reduction(body: &[Stmt], var: Var) -> Option<Reduction> {
     let mut ops = vec![];
     collect(body, var, &mut ops)?;
@@ -309,8 +307,8 @@ fn reduction(body: &[Stmt], var: Var) -> Option<Reduction> {
     ops.iter().all(|other| *other == op).then_some(Reduction { var, op })
 }
 
-/// The operators of a block by which it combines values with a variable; `None` if it does anything
-/// else with it.
+/// Collects the operators by which a block combines values with a variable; `None` if it uses the variable in another
+/// way.
 fn collect(body: &[Stmt], var: Var, ops: &mut Vec<ReduceOp>) -> Option<()> {
     for s in body {
         match s {
@@ -333,7 +331,7 @@ fn combining(e: &Expr, var: Var) -> Option<ReduceOp> {
             let ops = [ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max];
             ops.into_iter().find(|o| o.binary() == *op)
         }
-        // Truth values as numbers.
+        // Truth values, as numbers.
         Expr::Convert(to, a) if *to != Register::Bool => match &**a {
             Expr::Binary(op, a, b) if is_truth(a, var) && other(b) => {
                 [ReduceOp::Or, ReduceOp::And].into_iter().find(|o| o.binary() == *op)
@@ -344,7 +342,7 @@ fn combining(e: &Expr, var: Var) -> Option<ReduceOp> {
     }
 }
 
-/// Whether an expression asks whether a variable is other than 0.
+/// Whether an expression tests a variable for being nonzero.
 fn is_truth(e: &Expr, var: Var) -> bool {
     match e {
         Expr::Binary(BinaryOp::Ne, a, _) => **a == Expr::Var(var),

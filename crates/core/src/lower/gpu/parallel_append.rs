@@ -16,8 +16,7 @@ use tamis_ir::ir::build::{add, assign, binary, int, sub};
 use tamis_ir::ir::flow::{assigned, mentions, replace, uses};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// Entries that every iteration of a loop over threads appends have positions of their own: the iteration
-/// tells which.
+/// Entries that every iteration of a loop over threads appends get positions that follow from the iteration.
 pub(in crate::lower) fn by_threads(
     cx: &mut Builder,
     units: &Units,
@@ -36,7 +35,7 @@ pub(in crate::lower) fn by_threads(
     out
 }
 
-/// A loop every iteration of which advances a position once, with positions that follow from the iteration.
+/// A loop whose every iteration advances a position once, with positions that follow from the iteration.
 fn numbered_turns(cx: &mut Builder, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let advances = advance(next);
@@ -61,7 +60,7 @@ fn numbered_turns(cx: &mut Builder, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
     ])
 }
 
-/// A statement with one variable instead of another that it reads.
+/// A statement that reads one variable instead of another.
 fn renamed(s: Stmt, from: Var, to: Var) -> Stmt {
     s.map_children(&mut |e| replace(e, from, &Expr::Var(to)), &mut |b| {
         b.into_iter().map(|s| renamed(s, from, to)).collect()

@@ -1,4 +1,4 @@
-//! Sums of everything before, by threads of a GPU.
+//! Prefix sums (inclusive scans) by threads of a GPU.
 //!
 //! ```text
 //! for tile in .. on gpu_thread      sums[tile] = a[tile * 64] + .. + a[tile * 64 + 63]
@@ -22,17 +22,17 @@ const TILE: i64 = 64;
 /// The threads of a block.
 const THREADS: i64 = 256;
 
-/// An array whose elements become sums.
+/// An array to replace by its prefix sums.
 pub(in crate::lower) struct Sums {
     pub(in crate::lower) array: Array,
-    /// How many elements there are.
+    /// The number of elements.
     pub(in crate::lower) len: Expr,
-    /// How often sums of tiles are summed up in tiles again.
+    /// How many times sums of tiles are themselves summed in tiles.
     pub(in crate::lower) depth: usize,
 }
 
-/// `array[k] = array[0] + .. + array[k]` for each of so many elements; a sum that does not fit
-/// ends the call. What is to be done before is put to `before`.
+/// `array[k] = array[0] + .. + array[k]` for each of `len` elements; a sum that does not fit ends the call.
+/// Allocations are added to `before`.
 pub(in crate::lower) fn scanned(
     cx: &mut Symbols<'_>,
     sums: Sums,
@@ -87,7 +87,7 @@ pub(in crate::lower) fn thread_per_tile(
     parallel(Unit::Block, block, blocks, vec![threads])
 }
 
-/// The sums of a stretch, one after another; what is before it, under conditions.
+/// The running sums of a range; under conditions, starting from an earlier sum.
 fn running_sums(
     cx: &mut Symbols<'_>,
     array: Array,

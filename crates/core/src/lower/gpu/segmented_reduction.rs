@@ -1,9 +1,9 @@
-//! Sums of tiles of positions, in order and without atomic operations.
+//! Segmented reductions: sums over tiles of positions, in order and without atomic operations.
 //!
 //! ```text
-//! for thread in .. on gpu_thread {          a tile each
+//! for thread in .. on gpu_thread {          one tile each
 //!   for k in 0..16 {
-//!     if i == run { s = s + .. }            the element of the entry before
+//!     if i == run { s = s + .. }            the same element as the entry before
 //!     else {
 //!       if head < 0 { head = run; edge = s } else { y_vals[run] = y_vals[run] + s }
 //!       run = i; s = ..
@@ -12,14 +12,14 @@
 //!   ..                                      the same for the last run
 //!   y_at[tile] = head; y_edge[tile] = edge
 //! }
-//! edges of neighbours are joined in pairs, then pairs of these, those of a block at its end; what is not of the
-//! left one's element is added to its own
+//! carries of neighbouring tiles are combined in pairs, then pairs of these, those of a block at its end; a carry for
+//! another element than its left neighbour's is added to its own element
 //! ```
 //!
-//! The first run of a tile may have begun in tiles before, and is its edge. Every other run begins
-//! in the tile, so that nobody else stores to its element. An edge that is joined to one of
-//! another element has its element begin among the tiles between, and whoever joins them owns it.
-//! (Segmented reduction; sparse iteration space transformations, section 6.3.)
+//! The carry of a tile is the sum of its first run, which may have begun in earlier tiles. Every other run begins in
+//! the tile, so no other tile stores to its element. When a carry is combined with one of another element, the run of
+//! that element begins within the tiles in between, so the thread that combines them owns the element. (Segmented
+//! reduction; sparse iteration space transformations, section 6.3.)
 
 use crate::cin::tiles::Tiles;
 use crate::lower::Code;
@@ -35,11 +35,11 @@ use tamis_ir::ir::build::{
 };
 use tamis_ir::ir::{Expr, Stmt, Unit};
 
-/// How many edges a block joins.
+/// The number of carries that a block combines.
 const JOINED: i64 = 256;
-/// How often blocks do so before one thread adds up what is left, where no block did so with its own.
+/// The number of rounds by blocks before one thread adds up the rest, if no block has combined its own tiles.
 const DEPTH: u32 = 2;
-/// A block that joins so many tiles of its own saves a kernel that joins edges.
+/// From this number of tiles on, combining its own tiles in a block saves a kernel that combines carries.
 const MANY: i64 = 64;
 
 /// The sums of tiles in the iterations of a loop.
@@ -49,24 +49,24 @@ struct TileSums {
     var: IndexVar,
     op: ReduceOp,
     tiles: Tiles,
-    /// The element at hand, and its sum so far.
+    /// The current element, and its sum so far.
     run: Var,
     sum: Held,
-    /// The first element, and its sum.
+    /// The element of the tile's first run, and its sum.
     head: Var,
     edge: Held,
-    /// Those of all tiles.
+    /// The elements and carries of all tiles.
     places: Array,
     edges: Vals,
-    /// What the sums are added to: the result, or what is as wide as they are.
+    /// The array that sums are added to: the result, or one of the sums' type.
     target: Vals,
-    /// Whether code of the loop's body uses them, of which the loop does not know yet.
+    /// Whether code of the loop's body uses these, before the loop itself is emitted.
     open: bool,
-    /// How many tiles blocks have joined when they end.
+    /// The number of tiles that a block combines at its end.
     joined: i64,
 }
 
-/// Edges one behind the other, several of each tile beside each other.
+/// The carries of all tiles, in order; a tile may have several.
 struct Row {
     tiles: Var,
     beside: Expr,
@@ -79,7 +79,7 @@ pub(in crate::lower) struct SegmentedReductions {
 }
 
 impl SegmentedReductions {
-    /// Adds a value to the sum of the run that its element is in.
+    /// Adds a value to the sum of its element's run.
     pub(in crate::lower) fn in_run(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -95,7 +95,7 @@ impl SegmentedReductions {
         self.edges[k].open = true;
         let own = self.edges[k].clone();
         let at = cx.temp("at");
-        // Both ways use it: what it reads does not wait for the element.
+        // Both branches use the term: its loads do not wait for the element.
         let term = cx.held_vars("term", value.im.is_some());
         let mut stmts = cx.assigned(term, value);
         let value = term.value();
@@ -152,7 +152,7 @@ impl SegmentedReductions {
         self.edges.len() - 1
     }
 
-    /// The body of a loop as a tile, if it is one.
+    /// The body of a loop that runs a tile in each iteration.
     pub(in crate::lower) fn as_tile(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -183,7 +183,7 @@ impl SegmentedReductions {
         code
     }
 
-    /// The body of the outermost loop, whose blocks join the tiles that they have.
+    /// The body of the outermost loop, whose blocks combine the tiles that they run.
     pub(in crate::lower) fn as_block(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -206,13 +206,13 @@ impl SegmentedReductions {
         }
     }
 
-    /// Whether tiles are summed in an array of another type than the result's, of which every element
-    /// is written from there.
+    /// Whether tiles are summed in an array of another type than the result's, from which every element of the result
+    /// is then written.
     pub(in crate::lower) fn sums_elsewhere(&mut self, cx: &mut Symbols<'_>) -> bool {
         !self.edges.is_empty() && !cx.is_wide()
     }
 
-    /// Room for the carries of tiles, and what joins them after the loops.
+    /// Reserves memory for the carries of tiles, and combines these after the loops.
     pub(in crate::lower) fn joined_tiles(&mut self, cx: &mut Symbols<'_>) -> [Vec<Stmt>; 2] {
         let (mut before, mut filled, mut after) = (vec![], vec![], vec![]);
         for own in self.edges.clone() {
@@ -246,7 +246,7 @@ impl SegmentedReductions {
 }
 
 impl TileSums {
-    /// The first run of a tile is its edge; others are added to their elements.
+    /// The first run of a tile becomes its carry; later runs are added to their elements.
     fn run_ended(&self, cx: &mut Symbols<'_>) -> Vec<Stmt> {
         let mut then = vec![assign(self.head, Expr::Var(self.run))];
         then.extend(cx.assigned(self.edge, self.sum.value()));
@@ -280,7 +280,7 @@ impl TileSums {
         Expr::Var(slot)
     }
 
-    /// How many tiles each iteration of the outermost loop has, where it can join them in pairs.
+    /// The number of tiles of each iteration of the outermost loop, if a block can combine them in pairs.
     fn tiles_of_block(&self, cx: &mut Symbols<'_>, outermost: IndexVar) -> Option<i64> {
         let (first, rest) = self.tiles.tiles.split_first()?;
         let tiles = rest.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul);
@@ -290,7 +290,7 @@ impl TileSums {
         (*first == outermost && pairs).then_some(tiles)
     }
 
-    /// How many tiles there are at most, and how many edges each has.
+    /// The largest number of tiles, and the number of carries of each.
     fn row(&self, cx: &mut Symbols<'_>, stmts: &mut Vec<Stmt>) -> Row {
         let product = |cx: &mut Symbols<'_>, loops: &[IndexVar]| {
             loops.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul)
@@ -310,7 +310,7 @@ impl TileSums {
         Row { tiles, beside }
     }
 
-    /// Edges of `stride` tiles each, joined by blocks.
+    /// Combines carries of `stride` tiles each, by blocks.
     fn joined_edges(&self, cx: &mut Symbols<'_>, row: &Row, stride: i64) -> Stmt {
         let block = cx.temp("block");
         let body = self.joining(cx, row, (stride, JOINED), block);
@@ -319,7 +319,7 @@ impl TileSums {
         Stmt::Parallel { unit: Unit::Block, var: block, lo: int(0), hi, combined: vec![], body }
     }
 
-    /// What joins so many edges of `stride` tiles each in a block.
+    /// Combines a block's share of carries of `stride` tiles each.
     fn joining(
         &self,
         cx: &mut Symbols<'_>,
@@ -371,7 +371,7 @@ impl TileSums {
         vec![assign(half, int(1)), Stmt::While { cond, body: vec![threads, double] }]
     }
 
-    /// The right edge, of an element, joined to the left one, or added to its element.
+    /// Combines the right carry with the left one if both have the same element; otherwise adds it to its element.
     fn pair(&self, cx: &mut Symbols<'_>, at: Var, left: Expr, right: Expr) -> Vec<Stmt> {
         let before = cx.temp("before");
         let edge = cx.loaded(self.edges, right);
@@ -387,7 +387,7 @@ impl TileSums {
         ]
     }
 
-    /// The edges that are left, one after another.
+    /// Combines the remaining carries, one after another.
     fn last_edges(&self, cx: &mut Symbols<'_>, row: &Row, stride: i64) -> Stmt {
         let beside = row.beside.clone();
         let tiles = div(add(Expr::Var(row.tiles), int(stride - 1)), int(stride));
@@ -405,7 +405,7 @@ impl TileSums {
     }
 }
 
-/// How many iterations a loop has at most, whatever the loops around it are at.
+/// The largest trip count of a loop, over all iterations of surrounding loops.
 fn most_turns(cx: &mut Symbols<'_>, var: IndexVar) -> Expr {
     cx.size(var, &Scope::default())
 }

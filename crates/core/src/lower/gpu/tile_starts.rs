@@ -1,4 +1,4 @@
-//! Where tiles of positions begin: the searches for their parents, done once for each tile.
+//! The begins of tiles of positions: the searches for their parents, done once for each tile.
 //!
 //! ```text
 //! for tile in .. on gpu_thread                A1_begins[tile] = the parent of position tile * 4096
@@ -7,9 +7,9 @@
 //! while pA1 < end { .. }                      while pA1 < end { .. }
 //! ```
 //!
-//! A search for a position in a tile is between the parents of the tile's first position and of the
-//! next tile's, of every level that is searched. (Sparse iteration space transformations, sections 6.2
-//! and 8.3; the tables depend on the operand and the size of tiles alone.)
+//! A search for the parents of a position in a tile is between the parents of the tile's first position and of the
+//! next tile's, in every level. (Sparse iteration space transformations, sections 6.2 and 8.3; these tables depend
+//! only on the operand and the size of tiles.)
 
 use crate::cin::Relation;
 use crate::lower::gpu::scan::thread_per_tile;
@@ -28,7 +28,7 @@ use tamis_ir::ir::{Expr, Stmt, Unit};
 struct Table {
     /// The loop over tiles.
     tile: IndexVar,
-    /// Of each level that is searched.
+    /// The array of each searched level.
     begins: BTreeMap<usize, Array>,
 }
 
@@ -51,8 +51,8 @@ pub(in crate::lower) struct TileStarts {
 }
 
 impl TileStarts {
-    /// What runs before a loop that visits every value of a variable from the first on: the offsets
-    /// from which coordinates at positions are tracked.
+    /// Code before a loop that visits every value of a variable from the first on: the position from which parents are
+    /// tracked.
     pub(in crate::lower) fn tracking(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -72,8 +72,8 @@ impl TileStarts {
         }
     }
 
-    /// What runs before a loop that visits positions from `first` on: searches for the parents of
-    /// the first one, between those of a tile around it if there is one.
+    /// Code before a loop that visits positions from `first` on: searches for the parents of the first position,
+    /// between those of a surrounding tile if there is one.
     fn found_first(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -88,7 +88,7 @@ impl TileStarts {
         searched(cx, var, first, scope, Some(&mut between))
     }
 
-    /// The parents at a level between which those of a tile's positions are.
+    /// The range of parents at a level for the positions of a tile.
     fn bounds_in_tile(
         &mut self,
         cx: &mut Symbols<'_>,
@@ -103,7 +103,7 @@ impl TileStarts {
         (load(array, Expr::Var(at)), load(array, next))
     }
 
-    /// Room for the tables, and what fills them.
+    /// Allocates and fills the tables.
     pub(in crate::lower) fn filled_tables(&mut self, cx: &mut Symbols<'_>) -> [Vec<Stmt>; 2] {
         let (mut before, mut loops) = (vec![], vec![]);
         for (position, Table { tile, begins }) in self.tables.clone() {
@@ -128,8 +128,8 @@ impl TileStarts {
     }
 }
 
-/// The tile of positions that a statement in the loops is in, and the variable that counts it in code: an iteration of a loop
-/// over blocks, around everything else, over all positions of an operand.
+/// The tile of positions around a statement, and the variable of the code that counts it: an iteration of the
+/// outermost loop, on blocks, over all positions of an operand.
 fn tile_around(cx: &mut Symbols<'_>, position: IndexVar, scope: &Scope) -> Option<(IndexVar, Var)> {
     let &outermost = scope.loops.first()?;
     let tiled = cx.planner().unit(outermost) == Some(Unit::Block)

@@ -1,5 +1,5 @@
-//! Results of loops on a GPU in two phases: entries are counted row by row, the counts are summed
-//! up, and every row writes its entries from its own position on.
+//! Two-phase assembly on a GPU: entries are counted row by row, the counts are summed, and every row writes its
+//! entries from its own position on.
 //!
 //! ```text
 //! for i in .. on gpu_block               for i in .. on gpu_block  pC2 = 0; ..; C2_pos[i + 1] = pC2
@@ -9,11 +9,11 @@
 //!   C2_pos[i + 1] = pC2                    pC2 = C2_pos[i]; ..; C2_crd[pC2] = j; pC2 = pC2 + 1; ..
 //! ```
 //!
-//! Positions that levels below have are counted for each row as well, in arrays of the kernel. What
-//! counts is what of the loops leads to the counts ([`crate::lower::write::symbolic`]). Rows without a position are
-//! numbered ([`crate::lower::gpu::two_pass_rows`]). What is gathered in a workspace has a slice of arrays for each row, of which
-//! loops before count the terms ([`crate::lower::gpu::hash_accumulator`]). Results that are listed and sorted, or inserted, stay
-//! with the host. (The thesis, section 5.3; two passes over the same loops.)
+//! Positions of levels below are also counted for each row, in arrays of the kernel. The counting phase keeps only the
+//! code that counts depend on ([`crate::lower::write::symbolic`]). Rows without a position are numbered
+//! ([`crate::lower::gpu::two_pass_rows`]). A workspace has a slice of arrays for each row, whose terms earlier loops
+//! count ([`crate::lower::gpu::hash_accumulator`]). Results that are listed and sorted, or inserted, stay on the host.
+//! (The thesis, section 5.3; two passes over the same loops.)
 
 use super::scan::Sums;
 use crate::lower::Lowerer;
@@ -31,8 +31,7 @@ use tamis_ir::ir::parallel::has_parallel;
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
-    /// The kernel with loops that count and loops that fill, if these loops can be both; `nest` is
-    /// what the loops are without that.
+    /// The kernel with loops that count and loops that fill, if its loops can be both; `nest` is the kernel's loops.
     pub(in crate::lower) fn in_phases(&mut self, nest: &[Stmt]) -> Result<Vec<Stmt>, GpuFallback> {
         let heads = self.counted_levels().ok_or(GpuFallback::Levels)?;
         let numbered = heads[0] == 0;
@@ -98,7 +97,7 @@ impl Lowerer<'_> {
         Ok(stmts)
     }
 
-    /// The levels whose entries are counted, the first one below levels where all have a position.
+    /// The levels whose entries are counted. Every coordinate has a position in the levels above the first of them.
     fn counted_levels(&self) -> Option<Vec<usize>> {
         if self.plan.output.rest()? != Rest::Block && self.writing.slice().is_none() {
             return None;
@@ -110,7 +109,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// What is counted of some levels: in the positions of the first one, if its parents have positions.
+/// The counts of some levels: those of the first one are its positions, if its parents have positions.
 fn counts(cx: &mut Symbols<'_>, levels: &mut LevelWriter, heads: &[usize]) -> Vec<Count> {
     let arrays = cx.result();
     let mut counts: Vec<Count> = vec![];
@@ -137,12 +136,12 @@ fn arrays_in_phases(cx: &mut Symbols<'_>, slice: Option<&RowHashTable>) -> Vec<A
     levels.chain(arrays.vals.arrays()).chain(slices).collect()
 }
 
-/// How many positions the levels above one have, which all are full.
+/// The number of positions of the levels above one, all of which are full.
 fn places_above(cx: &mut Symbols<'_>, level: usize) -> Expr {
     cx.positions_at(cx.kernel.result, 0..level, int(1))
 }
 
-/// Slices for rows, of which loops tell how many terms they have.
+/// Slices for rows, whose numbers of terms loops count.
 fn bounds(
     cx: &mut Symbols<'_>,
     slice: &RowHashTable,
@@ -162,7 +161,7 @@ fn bounds(
     stmts
 }
 
-/// Room for what was counted.
+/// Reserves memory for the counted entries.
 fn room_for(cx: &mut Symbols<'_>, counts: &[Count], parents: &Expr) -> Vec<Stmt> {
     let arrays = cx.result();
     let mut stmts = vec![];
@@ -192,7 +191,7 @@ fn room_for(cx: &mut Symbols<'_>, counts: &[Count], parents: &Expr) -> Vec<Stmt>
     let first = (last..arrays.levels.len()).find(|k| !appended(k)).unwrap_or(arrays.levels.len());
     let block = cx.positions_at(cx.kernel.result, first..arrays.levels.len(), int(1));
     stmts.extend(arrays.vals.reserve(&mul(total, block)));
-    // A chain has one array for several levels.
+    // The levels of a chain share one array.
     stmts.dedup();
     stmts
 }

@@ -1,12 +1,12 @@
-//! The rows of a result, in the phases in which loops count and fill them.
+//! The rows of a result, in the phases of loops that count and fill them.
 //!
 //! ```text
 //! rows with a position         for i in .. on gpu_block   pC2 = C2_pos[i]; ..
 //! rows in order, numbered      for block .. for thread ..   row = block * 256 + thread; pC1 = pC1_ends[row]; ..
 //! ```
 //!
-//! Where the first level of the result lists its coordinates as well, a row has as many entries of it as it
-//! appends, and its number is that of the iteration.
+//! If the first level of the result lists its coordinates as well, a row has as many of its entries as it appends, and
+//! the number of the row is that of the iteration.
 
 use crate::lower::gpu::hash_accumulator::RowHashTable;
 use crate::lower::write::symbolic::Needed;
@@ -17,31 +17,31 @@ use tamis_ir::ir::build::{add, assign, binary, int, load, mul, store, sub};
 use tamis_ir::ir::flow::{assigned, mentions};
 use tamis_ir::ir::{Expr, Status, Stmt};
 
-/// What is done with the same loops.
+/// The purpose of one run of the loops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::lower) enum Phase {
-    /// Finds out how large the slice of a row has to be.
+    /// Finds the size of a row's slice.
     Bound,
     Count,
     Fill,
 }
 
-/// What a row counts, and where.
+/// The count of a row's entries.
 pub(in crate::lower) struct Count {
     /// `pC2`.
     pub(in crate::lower) next: Var,
-    /// How many entries each row has, behind the position or number of the row; later where they end.
+    /// The number of entries of each row, behind the position or number of the row; later the end of the row.
     pub(in crate::lower) ends: Array,
     pub(in crate::lower) level: usize,
     /// The positions of the level.
     pub(in crate::lower) pos: Array,
 }
 
-/// What loops do to a result.
+/// How loops write a result in phases.
 pub(in crate::lower) struct Phases<'a> {
-    /// Of each appended level; those of the first are its positions, where its parents have positions.
+    /// The counts of each appended level; those of the first level are its positions, if its parents have positions.
     pub(in crate::lower) counts: &'a [Count],
-    /// The result's, and those of slices.
+    /// The arrays of the result, and those of slices.
     pub(in crate::lower) arrays: &'a [Array],
     pub(in crate::lower) slice: Option<&'a RowHashTable>,
     /// The numbers of rows, where they have no position.
@@ -50,17 +50,17 @@ pub(in crate::lower) struct Phases<'a> {
 
 /// The numbers of rows that parallel loops visit in order.
 pub(in crate::lower) struct Numbers {
-    /// The number of the row at hand.
+    /// The number of the current row.
     pub(in crate::lower) row: Var,
     /// The variables of the loops.
     loops: Vec<Var>,
     number: Expr,
-    /// How many there are.
+    /// The number of rows.
     pub(in crate::lower) count: Expr,
 }
 
 impl Numbers {
-    /// The rows of a loop over blocks and of those in it, of which `units` are parallel.
+    /// The rows of a loop over blocks and of parallel loops in it, by `units`.
     pub(in crate::lower) fn of<U>(
         s: &Stmt,
         phases: &Phases<'_>,
@@ -87,7 +87,7 @@ impl Numbers {
     }
 }
 
-/// What a bound is at most, if a constant tells.
+/// The upper limit of a bound, if constants determine it.
 fn most(hi: &Expr) -> Option<i64> {
     match hi {
         Expr::Const(c) => Some(c.as_i64()),
@@ -100,7 +100,7 @@ fn most(hi: &Expr) -> Option<i64> {
 }
 
 impl Phases<'_> {
-    /// Whether a statement has to do with the result, or with its positions.
+    /// Whether a statement uses the result, or its positions.
     pub(in crate::lower) fn touches(&self, s: &Stmt) -> bool {
         let mut arrays = s.named().1;
         for e in s.exprs() {
@@ -123,13 +123,13 @@ impl Phases<'_> {
             || s.blocks().flatten().any(|s| self.touches(s))
     }
 
-    /// The only statement of a block that has to do with the result.
+    /// The only statement of a block that uses the result.
     fn alone<'s>(&self, block: &'s [Stmt]) -> Option<&'s Stmt> {
         let mut touched = block.iter().filter(|s| self.touches(s));
         touched.next().filter(|_| touched.next().is_none())
     }
 
-    /// Loops around the rows, in one phase; `None` if something of the result is outside of rows.
+    /// The loops around the rows, in one phase; `None` if a statement writes the result outside of rows.
     pub(in crate::lower) fn of(&self, block: &[Stmt], phase: Phase) -> Option<Vec<Stmt>> {
         if let Some(row) = block.iter().find_map(|s| self.ends_row(s)) {
             return self.row(block, &row, phase);
@@ -174,7 +174,7 @@ impl Phases<'_> {
         }
     }
 
-    /// A row in one phase.
+    /// The code of a row in one phase.
     fn row(&self, block: &[Stmt], row: &Expr, phase: Phase) -> Option<Vec<Stmt>> {
         let begins = block.iter().position(|s| self.touches(s))?;
         let mut changed = vec![];
@@ -196,7 +196,7 @@ impl Phases<'_> {
         Some(stmts)
     }
 
-    /// What a row leaves behind its number or position.
+    /// The code at the end of a row: stores its counts behind its number or position.
     fn ended(&self, after: &Expr, phase: Phase) -> Vec<Stmt> {
         let count = |count: &Count| store(count.ends, after.clone(), Expr::Var(count.next));
         let bound =
@@ -208,7 +208,7 @@ impl Phases<'_> {
         }
     }
 
-    /// What a row begins with.
+    /// The code at the begin of a row.
     fn opened(&self, row: &Expr, phase: Phase) -> Vec<Stmt> {
         let mut stmts = vec![];
         if let Some(slice) = self.slice {
@@ -228,7 +228,7 @@ impl Phases<'_> {
         stmts
     }
 
-    /// Loops over rows without a position, without what says where the first level's entries end.
+    /// Loops over rows without a position, without the statements that store the ends of the first level's entries.
     pub(in crate::lower) fn without_end(&self, block: &[Stmt]) -> Vec<Stmt> {
         let first = self.counts.first();
         let ends = |s: &Stmt| match (first, s) {
@@ -242,7 +242,7 @@ impl Phases<'_> {
         kept.map(|s| s.clone().map_children(&mut |e| e, &mut |b| self.without_end(&b))).collect()
     }
 
-    /// Statements without those that sort, which change no count.
+    /// Statements without sorts, which change no count.
     fn unsorted(&self, block: Vec<Stmt>) -> Vec<Stmt> {
         let sorts = |s: &Stmt| {
             self.slice.is_some_and(|slice| {
@@ -254,8 +254,8 @@ impl Phases<'_> {
         kept.map(|s| s.map_children(&mut |e| e, &mut |b| self.unsorted(b))).collect()
     }
 
-    /// Statements for which there is room, whose positions were checked. Where a coordinate's children
-    /// end is written once it is kept: what is not kept has no position in the row.
+    /// Statements that need neither reserve memory nor check positions. The end of a coordinate's children is written
+    /// once the coordinate is kept: otherwise it has no position in the row.
     fn settled(&self, block: Vec<Stmt>, phase: Phase) -> Vec<Stmt> {
         let below = |array: &Array| self.counts.iter().skip(1).any(|count| count.pos == *array);
         let terms = self.slice.filter(|_| phase == Phase::Fill).map(|slice| slice.terms);
@@ -279,7 +279,7 @@ impl Phases<'_> {
         out
     }
 
-    /// What of the loops counts.
+    /// The code of the loops on which counts depend.
     pub(in crate::lower) fn needed(&self, loops: Vec<Stmt>, phase: Phase) -> Vec<Stmt> {
         let counted: Vec<(Var, Array)> = match (self.slice, phase) {
             (Some(slice), Phase::Bound) => vec![(slice.terms, slice.begins)],
@@ -294,7 +294,7 @@ impl Phases<'_> {
     }
 }
 
-/// Loops that do nothing but count their iterations, as one sum.
+/// Replaces loops that only count their iterations by one addition.
 fn summed_at_once(block: Vec<Stmt>, counts: &[Var]) -> Vec<Stmt> {
     let once = |s: Stmt| {
         let s = s.map_children(&mut |e| e, &mut |b| summed_at_once(b, counts));
