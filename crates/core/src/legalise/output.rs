@@ -109,7 +109,8 @@ fn is_unordered(cx: &Context<'_>, access: &Access, var: IndexVar) -> bool {
 
 /// Whether loops reach positions of the result in the order of operands' entries, perhaps repeatedly.
 pub(super) fn scatters(cx: &Context<'_>, task: &Task) -> bool {
-    let revisited = cx.access_methods().is_revisited(task.value.accesses().into_iter(), &task.vars);
+    let revisited =
+        cx.access_methods().revisits_result(task.value.accesses().into_iter(), &task.vars);
     revisited || cx.access_methods().is_list_driven(task) && !sums_segments(cx, task)
 }
 

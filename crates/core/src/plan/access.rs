@@ -250,7 +250,7 @@ impl AccessMethods<'_> {
 
     /// Whether the loops may reach a coordinate of a result over these variables several times because of how an
     /// operand is stored. A duplicate coordinate of a reduced variable is only one more term.
-    pub(crate) fn is_revisited<'a>(
+    pub(crate) fn revisits_result<'a>(
         self,
         mut operands: impl Iterator<Item = &'a Access>,
         kept: &[IndexVar],
@@ -266,7 +266,7 @@ impl AccessMethods<'_> {
     }
 
     /// Whether any operand of a value may have duplicates, or reach a coordinate several times.
-    pub(crate) fn is_revisited_by(self, value: &Expr) -> bool {
+    pub(crate) fn reads_duplicates(self, value: &Expr) -> bool {
         value.accesses().iter().any(|a| {
             let format = &self.program.storage(a.tensor).format;
             format.is_revisiting() || repeats(format)

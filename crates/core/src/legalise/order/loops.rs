@@ -60,7 +60,7 @@ impl Legaliser<'_> {
             let copied = if copies { order.choice(cost).copied } else { vec![] };
             choices.insert(0, Choice { loops: body.loops(), copied, apart: true, cost });
             let accesses = task.value.accesses();
-            let revisits = self.access_methods().is_revisited(accesses.into_iter(), &task.vars);
+            let revisits = self.access_methods().revisits_result(accesses.into_iter(), &task.vars);
             (revisits, body, partial)
         } else if let Some(rows) = rows {
             (false, row_loops(self, task, &order.vars, rows), vec![])

@@ -55,7 +55,7 @@ impl Gather {
 /// The operands to gather, if a value has too many to merge and gathering pays.
 pub(in crate::legalise) fn gather(cx: &Context<'_>, task: &Task) -> Option<Gather> {
     let is_little = merges_little(cx, &task.value, task.compute);
-    if is_little && cx.request.commands.given || cx.access_methods().is_revisited_by(&task.value) {
+    if is_little && cx.request.commands.given || cx.access_methods().reads_duplicates(&task.value) {
         return None;
     }
     let (op, terms) = terms(&task.value)?;

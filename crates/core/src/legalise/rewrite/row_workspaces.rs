@@ -48,7 +48,7 @@ pub(in crate::legalise) fn summed_rows(
         || !is_dense
         || !simple
         || cx.request.commands.given
-        || cx.access_methods().is_revisited_by(&task.value)
+        || cx.access_methods().reads_duplicates(&task.value)
         || cx.access_methods().is_list_driven(task)
         || accesses.iter().any(|a| a.is_sliced())
         || !loops.iter().all(own)

@@ -358,7 +358,8 @@ fn gathers_rows(cx: &Context<'_>, task: &Task, order: &Order) -> bool {
     let format = &cx.program.storage(task.result).format;
     let levels = format.levels();
     let lists = levels.last().is_some_and(|l| !l.kind.properties().full);
-    let revisits = cx.access_methods().is_revisited(task.value.accesses().into_iter(), &task.vars);
+    let revisits =
+        cx.access_methods().revisits_result(task.value.accesses().into_iter(), &task.vars);
     let written = output_order(cx, task, &order.vars, &order.converted);
     let gathered = matches!(written, OutputOrder::Gathered | OutputOrder::Counted);
     // A result with a position for each element is added to in place.
@@ -375,7 +376,7 @@ fn reduces_innermost(cx: &Context<'_>, task: &Task) -> bool {
     let kept = |a: &&Access| !order.converted.contains(a);
     let revisits = cx
         .access_methods()
-        .is_revisited(task.value.accesses().into_iter().filter(kept), &task.vars);
+        .revisits_result(task.value.accesses().into_iter().filter(kept), &task.vars);
     let reduced = reduced_loops(cx, task, &order.vars);
     let inner = innermost_reduced(cx, task, &order.vars, &reduced);
     !revisits && reduced.iter().filter(|&&r| r).count() == inner

@@ -141,7 +141,8 @@ pub(in crate::legalise) fn splits_rows(cx: &Context<'_>, task: &Task) -> bool {
 pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
     let plan = plan_apart(cx, task)?;
     let (semiring, ..) = Semiring::of(&task.value, task.compute)?;
-    let revisits = cx.access_methods().is_revisited(task.value.accesses().into_iter(), &task.vars);
+    let revisits =
+        cx.access_methods().revisits_result(task.value.accesses().into_iter(), &task.vars);
     let mut target = Target { semiring, parts: vec![], partial: vec![], revisits };
     let lhs = Access::of(task.result, task.vars.clone());
     let cost = plan.cost;
