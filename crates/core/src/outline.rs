@@ -19,10 +19,10 @@ use crate::plan::{Rest, plan, unreadable};
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels split where they may run in parts.
-pub fn detached(mut program: Program) -> Program {
+pub fn outlined(mut program: Program) -> Program {
     for kernel in std::mem::take(&mut program.kernels) {
         match kernel.cut.chunked {
-            true => detach(&mut program, kernel),
+            true => outline(&mut program, kernel),
             false => program.kernels.push(kernel),
         }
     }
@@ -30,7 +30,7 @@ pub fn detached(mut program: Program) -> Program {
 }
 
 /// Adds a kernel, preceded by kernels for its producers around all loops.
-fn detach(program: &mut Program, kernel: Kernel) {
+fn outline(program: &mut Program, kernel: Kernel) {
     let Stmt::Where { consumer, producer } = &kernel.body else {
         return program.kernels.push(kernel);
     };
@@ -53,8 +53,8 @@ fn detach(program: &mut Program, kernel: Kernel) {
         return program.kernels.push(kernel);
     }
     *program = apart;
-    detach(program, before);
-    detach(program, after);
+    outline(program, before);
+    outline(program, after);
 }
 
 /// A kernel for a statement that is a part of another kernel, with the tags of its loops.

@@ -5,7 +5,7 @@ use crate::cin::{self, KernelKind, Overflow, ParallelUnit};
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Dropped, Lowered, lower};
-use crate::outline::detached;
+use crate::outline::outlined;
 use crate::plan::plan;
 use crate::plan::verify::assert_valid as assert_valid_plan;
 use crate::schedule::{Fit, Found, Schedule, Wanted, refuse_dropped, schedule, schedule_on_gpu};
@@ -78,19 +78,19 @@ pub fn compile_observed(
     let (program, apart) = match target.gpu && commands.leave_loops() {
         true => {
             let OnGpu { program, apart, .. } = for_gpu(request, commands, ended)?;
-            (program, apart.map(|apart| Box::new(detached(apart.program))))
+            (program, apart.map(|apart| Box::new(outlined(apart.program))))
         }
         false => {
             let program = scheduled(request, commands, ended)?;
             // Functions that run the parts of their loops on threads themselves write whole results.
             let is_called = commands.is_empty() && !request.threaded;
             match is_called.then(|| kind::shared_structure(&program, &[])).flatten() {
-                Some(shared) => (shared, Some(Box::new(detached(program)))),
+                Some(shared) => (shared, Some(Box::new(outlined(program)))),
                 None => (program, None),
             }
         }
     };
-    let program = detached(program);
+    let program = outlined(program);
     assert_valid_program(&program, "scheduling");
     ended(Stage::Schedule);
     let mut counted = vec![];
@@ -176,7 +176,7 @@ impl OnGpu {
 
 /// How much of a program's only kernel a GPU runs as its loops are scheduled.
 fn runs_on_gpu(program: &cin::Program) -> Fit {
-    let functions = functions(&detached(program.clone()), Target::GPU);
+    let functions = functions(&outlined(program.clone()), Target::GPU);
     let mut dropped = functions.iter().flat_map(|lowered| &lowered.dropped);
     match dropped.next() {
         Some(dropped) => Fit::Serial { var: dropped.names[0].clone(), why: dropped.why },
