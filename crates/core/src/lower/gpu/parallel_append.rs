@@ -29,14 +29,14 @@ pub(in crate::lower) fn by_threads(
         let is_thread = |var: &Var| units.get(var).is_some_and(|(_, unit)| *unit == Unit::Thread);
         let on_threads = matches!(&s, Stmt::For { var, .. } if is_thread(var));
         let taken =
-            nexts.iter().filter(|_| on_threads).find_map(|&next| numbered_turns(cx, &s, next));
+            nexts.iter().filter(|_| on_threads).find_map(|&next| numbered_iterations(cx, &s, next));
         out.extend(taken.unwrap_or_else(|| vec![s]));
     }
     out
 }
 
 /// A loop whose every iteration advances a position once, with positions that follow from the iteration.
-fn numbered_turns(cx: &mut Builder, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
+fn numbered_iterations(cx: &mut Builder, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let advances = advance(next);
     let at = body.iter().position(|s| *s == advances)?;

@@ -272,7 +272,7 @@ impl TileSums {
         let place = loops.into_iter().fold(int(0), |place, v| {
             let known = scope.coordinate(cx, v, stmts);
             let at = known.expect("loops around have a value");
-            let most = most_turns(cx, v);
+            let most = most_iterations(cx, v);
             add(mul(place, most), Expr::Var(at))
         });
         let slot = cx.temp("slot");
@@ -283,7 +283,7 @@ impl TileSums {
     /// The number of tiles of each iteration of the outermost loop, if a block can combine them in pairs.
     fn tiles_of_block(&self, cx: &mut Symbols<'_>, outermost: IndexVar) -> Option<i64> {
         let (first, rest) = self.tiles.tiles.split_first()?;
-        let tiles = rest.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul);
+        let tiles = rest.iter().map(|&v| most_iterations(cx, v)).fold(int(1), mul);
         let Expr::Const(tiles) = tiles else { return None };
         let tiles = tiles.as_i64();
         let pairs = (2..=JOINED).contains(&tiles) && tiles.count_ones() == 1;
@@ -293,7 +293,7 @@ impl TileSums {
     /// The largest number of tiles, and the number of carries of each.
     fn row(&self, cx: &mut Symbols<'_>, stmts: &mut Vec<Stmt>) -> Row {
         let product = |cx: &mut Symbols<'_>, loops: &[IndexVar]| {
-            loops.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul)
+            loops.iter().map(|&v| most_iterations(cx, v)).fold(int(1), mul)
         };
         let of_tiles = product(cx, &self.tiles.tiles);
         let beside = product(cx, &self.tiles.beside);
@@ -406,6 +406,6 @@ impl TileSums {
 }
 
 /// The largest trip count of a loop, over all iterations of surrounding loops.
-fn most_turns(cx: &mut Symbols<'_>, var: IndexVar) -> Expr {
+fn most_iterations(cx: &mut Symbols<'_>, var: IndexVar) -> Expr {
     cx.size(var, &Scope::default())
 }

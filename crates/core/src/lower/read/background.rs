@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         self.times.truncate(self.times.len() - usize::from(absent.is_some()));
         let mut stmts = vec![assign(seen, int(0))];
         stmts.extend(code.stmts);
-        let count = count_of_turns(&mut stmts, seen).unwrap_or(Expr::Var(seen));
+        let count = trip_count(&mut stmts, seen).unwrap_or(Expr::Var(seen));
         if !once.is_empty() {
             let once = [vec![assign(nest.index, lo.clone())], once].concat();
             let all = sub(hi, lo);
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
 }
 
 /// The trip count of a loop over positions that increments `seen` in each iteration; the increment is then removed.
-fn count_of_turns(stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
+fn trip_count(stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
     let one = advance(seen);
     let [_, ir::Stmt::For { lo, hi, step: 1, body, .. }] = &mut stmts[..] else { return None };
     let at = body.iter().position(|s| *s == one)?;

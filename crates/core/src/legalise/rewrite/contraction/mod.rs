@@ -154,8 +154,8 @@ impl Legaliser<'_> {
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let is_known = is_whole || semiring.absorbs();
         // The levels of the temporary have to mark empty reductions. Each mode is tried as the first one.
-        let turns = if is_known || is_shared { 1 } else { kept.len().max(1) };
-        let temporary = (0..turns).find_map(|first| {
+        let tries = if is_known || is_shared { 1 } else { kept.len().max(1) };
+        let temporary = (0..tries).find_map(|first| {
             let before = self.program.clone();
             let mut kept = kept.clone();
             kept.rotate_left(first);
