@@ -1,4 +1,4 @@
-//! The imperative form of Tamis kernels, and all that works on it alone: what backends are built on.
+//! The imperative form of Tamis kernels, and everything that depends on it alone; backends are built on this crate.
 //!
 //! A [function](ir::Function) of the form is printed, parsed, [verified](ir::verify), [interpreted](interpret),
 //! improved by [passes](transform) and written as [C or CUDA](backend). The crate is pure: no unsafe code, no

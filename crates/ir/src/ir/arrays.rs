@@ -11,40 +11,39 @@ pub struct ArrayDecl {
     pub name: String,
     /// The type of the elements in memory.
     pub elem: DataType,
-    /// Who owns it and what may be done with it.
+    /// The owner of the array, and how it may be used.
     pub role: ArrayRole,
-    /// Whether it is so large that vectors are best written to it by non-temporal stores.
+    /// Whether it is so large that vectors are best written by non-temporal stores.
     pub streamed: bool,
 }
 
 impl ArrayDecl {
-    /// An array that is written like any other.
+    /// An array that is written by ordinary stores.
     pub fn new(name: &str, elem: DataType, role: ArrayRole) -> ArrayDecl {
         ArrayDecl { name: name.to_owned(), elem, role, streamed: false }
     }
 }
 
-/// Who owns an array and what may be done with it.
+/// The owner of an array, and how it may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrayRole {
-    /// The caller's, only read.
+    /// Owned by the caller, only read.
     Input,
-    /// The caller's, of fixed size, read and written.
+    /// Owned by the caller, of fixed size, read and written.
     Output,
-    /// An output of which every element has a value beforehand, and other calls may be writing
-    /// other elements meanwhile.
+    /// An output whose elements all have a value beforehand. Concurrent calls may write other elements.
     Shared,
-    /// Allocated and grown by the kernel, handed to the caller.
+    /// Allocated and grown by the kernel, then handed to the caller.
     Result,
-    /// Allocated and grown by the kernel, gone after the call. Of a parallel loop that is around all
-    /// that uses it, every iteration has its own; those of other loops share it.
+    /// Allocated and grown by the kernel, freed after the call. If a parallel loop is around all uses, each of its
+    /// iterations has its own array; iterations of other loops share it.
     Local,
-    /// The same, but reserved outside of parallel loops, and shared by their iterations.
+    /// As `Local`, but reserved outside of parallel loops, and shared by their iterations.
     Common,
 }
 
 impl ArrayRole {
-    /// Whether nobody but the kernel knows of the array.
+    /// Whether only the kernel uses the array.
     pub fn is_own(self) -> bool {
         matches!(self, ArrayRole::Local | ArrayRole::Common)
     }

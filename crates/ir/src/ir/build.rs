@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 pub struct UniqueNames(BTreeSet<String>);
 
 impl UniqueNames {
-    /// These are in use.
+    /// The names that are already in use.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> UniqueNames {
         UniqueNames(names.into_iter().map(str::to_owned).collect())
     }
 
-    /// The name if it is free, else with a number behind it.
+    /// The name if it is free, otherwise with a number behind it.
     pub fn fresh(&mut self, name: &str) -> String {
         let mut candidate = name.to_owned();
         let mut k = 1;
@@ -38,7 +38,7 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
     Expr::Binary(op, Box::new(a), Box::new(b))
 }
 
-/// The bits that both integers have.
+/// The bits that are set in both integers.
 pub fn bit_and(a: Expr, b: Expr) -> Expr {
     Expr::BitAnd(Box::new(a), Box::new(b))
 }
@@ -95,7 +95,7 @@ pub fn eq(a: Expr, b: Expr) -> Expr {
     binary(BinaryOp::Eq, a, b)
 }
 
-/// All of the conditions, later ones evaluated only if the earlier hold.
+/// All of the conditions; later ones are evaluated only if the earlier ones hold.
 pub fn all(conditions: impl IntoIterator<Item = Expr>) -> Expr {
     conditions
         .into_iter()
@@ -118,8 +118,8 @@ pub fn assign(var: Var, value: Expr) -> Stmt {
     Stmt::Assign { var, value }
 }
 
-/// Reserves what an array has already. The verifier then knows that there is room, though only some paths to here
-/// reserve it.
+/// Reserves the length that an array already has. The verifier then knows that it is reserved, although only some
+/// paths to this point reserve it.
 pub fn keep_room(array: Array) -> Stmt {
     Stmt::Reserve { array, len: Expr::Len(array) }
 }

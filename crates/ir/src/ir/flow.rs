@@ -29,12 +29,12 @@ pub fn uses(s: &Stmt, var: Var) -> bool {
         || s.blocks().flatten().any(|s| uses(s, var))
 }
 
-/// Whether some way through statements reads a variable before it assigns it.
+/// Whether some path through statements reads a variable before it assigns the variable.
 pub fn exposes(stmts: &[Stmt], var: Var) -> bool {
     reads_first(stmts, var, &mut false)
 }
 
-/// As [`exposes`], given and telling whether the variable is assigned on every way.
+/// As [`exposes`]; `assigned` tells whether the variable is assigned on every path, before and after.
 pub fn reads_first(stmts: &[Stmt], var: Var, assigned: &mut bool) -> bool {
     for s in stmts {
         if *assigned {
@@ -74,12 +74,12 @@ pub fn assigns(s: &Stmt, var: Var) -> bool {
     here || s.blocks().flatten().any(|s| assigns(s, var))
 }
 
-/// How many statements a block has, those of its blocks included.
+/// The number of statements in a block, including nested blocks.
 pub fn count(block: &[Stmt]) -> usize {
     block.iter().map(|s| 1 + s.blocks().map(count).sum::<usize>()).sum()
 }
 
-/// How many statements, operators and operands a block has.
+/// The number of statements, operators and operands in a block.
 pub fn size(block: &[Stmt]) -> usize {
     let mut size = 0;
     for s in block {
@@ -89,7 +89,7 @@ pub fn size(block: &[Stmt]) -> usize {
     size
 }
 
-/// The variables that a block assigns, those of its loops included.
+/// Collects the variables that a block assigns, including loop variables.
 pub fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
     for s in block {
         match s {
@@ -101,7 +101,7 @@ pub fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
     }
 }
 
-/// The arrays that a statement uses.
+/// Collects the arrays that a statement uses.
 pub fn arrays(s: &Stmt, found: &mut Vec<Array>) {
     found.extend(s.named().1);
     for e in s.exprs() {

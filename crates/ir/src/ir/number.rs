@@ -1,4 +1,4 @@
-//! Declarations in order: parameters first, then what the body uses; the rest is dropped.
+//! Numbers declarations in order: parameters first, then everything that the body uses; the rest is dropped.
 //!
 //! ```text
 //! vars s, i, n, unused; fn f(n)   becomes   vars n, s, i; fn f(n)
@@ -7,9 +7,8 @@
 use super::{Expr, Function, Param, Stmt};
 use crate::ids::{Array, Id, IdVec, Var};
 
-/// The function with parameters numbered first, in their order, and without the declarations
-/// that are neither parameters nor used. A variable whose loop lanes were to run stays, so that it can be told that
-/// none do.
+/// The function with parameters numbered first, in their order, and without unused declarations. A variable whose
+/// loops were to be vectorised stays, so that a later check can report that none are.
 pub fn number(function: Function) -> Function {
     let Function { name, params, vars, arrays, body } = function;
     let mut used = Used::none(vars.len(), arrays.len());
@@ -35,21 +34,21 @@ pub fn number(function: Function) -> Function {
     Function { name, params, vars, arrays, body: map.block(body) }
 }
 
-/// The variables and arrays that statements name.
+/// The variables and arrays in statements.
 pub struct Used {
-    /// Per variable.
+    /// For each variable.
     pub vars: Vec<bool>,
-    /// Per array.
+    /// For each array.
     pub arrays: Vec<bool>,
 }
 
 impl Used {
-    /// Nothing of so many variables and arrays.
+    /// No variables or arrays of a function with this many.
     pub fn none(vars: usize, arrays: usize) -> Used {
         Used { vars: vec![false; vars], arrays: vec![false; arrays] }
     }
 
-    /// Adds what a block names.
+    /// Adds the variables and arrays in a block.
     pub fn block(&mut self, block: &[Stmt]) {
         for s in block {
             let (vars, arrays) = s.named();
@@ -69,7 +68,7 @@ impl Used {
     }
 }
 
-/// The first items, then the other used ones, and for each old index the new id.
+/// The given items first, then the other used ones; and the new id of each old index.
 fn ordered<I: Id, T: Clone>(
     items: IdVec<I, T>,
     first: Vec<I>,
@@ -84,11 +83,11 @@ fn ordered<I: Id, T: Clone>(
     (kept, ids)
 }
 
-/// The new ids of variables and arrays, by the old ones; what statements use has one.
+/// The new ids of variables and arrays, by the old ones; all used ones have one.
 pub struct Renamed {
-    /// Of variables.
+    /// The ids of variables.
     pub vars: Vec<Option<Var>>,
-    /// Of arrays.
+    /// The ids of arrays.
     pub arrays: Vec<Option<Array>>,
 }
 
@@ -107,10 +106,10 @@ impl Renamed {
         self.arrays[a.index()].expect("used arrays are kept")
     }
 
-    /// Statements by the new ids.
+    /// Statements with the new ids.
     ///
     /// # Panics
-    /// If something that they use has none.
+    /// If a used variable or array has no new id.
     pub fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
         block.into_iter().map(|s| self.stmt(s)).collect()
     }

@@ -1,4 +1,4 @@
-//! Whether a sum of integers leaves 64 bits, and the high half of an integer, as expressions that backends
+//! Whether a sum of integers overflows 64 bits, and the high half of an integer, as expressions that backends
 //! recognise.
 //!
 //! ```text
@@ -11,7 +11,7 @@ use super::{Expr, Function, Type};
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
 
-/// Whether the sum of two variables or constants with a sign leaves 64 bits.
+/// Whether the sum of two signed variables or constants overflows 64 bits.
 pub fn leaves(a: &Expr, b: &Expr) -> Expr {
     let sum = binary(BinaryOp::Add, a.clone(), b.clone());
     binary(BinaryOp::Xor, lt(b.clone(), int(0)), lt(sum, a.clone()))
@@ -35,7 +35,7 @@ impl Function {
         (*e == high((**a).clone(), unit.register()) && ty.lanes == 1).then_some(a)
     }
 
-    /// The operands of the sum, where an expression asks whether it leaves 64 bits.
+    /// The operands of the sum, if an expression tests whether the sum overflows.
     pub fn leaving<'e>(&self, e: &'e Expr) -> Option<[&'e Expr; 2]> {
         let Expr::Binary(BinaryOp::Xor, negative, less) = e else { return None };
         let Expr::Binary(BinaryOp::Lt, b, _) = &**negative else { return None };

@@ -1,4 +1,4 @@
-//! Neighbours in memory that two statements load, which processors do by one instruction.
+//! Adjacent elements that two statements load; processors load both with one instruction.
 
 use super::{Expr, Function, Stmt};
 use crate::algebra::BinaryOp;
@@ -7,17 +7,17 @@ use crate::ids::{Array, Var};
 
 /// `low = array[index]; high = array[index + 1]`, of integers of 32 bits.
 pub struct Pair<'s> {
-    /// From where.
+    /// The array.
     pub array: Array,
     /// The first element.
     pub index: &'s Expr,
     /// The variables, of [`Register::I64`].
     pub vars: [Var; 2],
-    /// Whether the elements have a sign.
+    /// Whether the elements are signed.
     pub signed: bool,
 }
 
-/// The pair that statements begin with.
+/// The pair that the first two statements load.
 pub fn pair<'s>(function: &Function, stmts: &'s [Stmt]) -> Option<Pair<'s>> {
     let [Stmt::Assign { var: low, value: first }, Stmt::Assign { var: high, value: next }, ..] =
         stmts
@@ -32,7 +32,7 @@ pub fn pair<'s>(function: &Function, stmts: &'s [Stmt]) -> Option<Pair<'s>> {
     let elem = function.arrays[*array].elem;
     let words = matches!(elem, DataType::I32 | DataType::U32) && elem.register() == Register::I64;
     let neighbours = array == same && is_next(at, index);
-    // The second index is the same after the first variable has its value.
+    // Assigning the first variable must not change the second index.
     let apart = low != high && !super::flow::mentions(index, *low);
     let signed = elem == DataType::I32;
     (words && neighbours && apart).then_some(Pair {

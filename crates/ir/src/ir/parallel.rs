@@ -1,14 +1,14 @@
-//! Parallel loops: what runs their iterations, and what these give each other.
+//! Parallel loops: the units that run their iterations, and how these share values.
 //!
-//! Iterations give each other nothing but what they combine, so processors may run them in order. A local array
-//! belongs to each iteration of the loops around all that uses it, and the loops inside share it ([`owners`]): on a GPU it is
+//! Iterations share nothing but the values that they combine, so a processor may run them in order. A local array
+//! belongs to each iteration of the loops around all its uses, and inner loops share it ([`owners`]): on a GPU it is
 //! in memory of a block or warp, or in a thread's registers.
 //!
 //! ```text
 //! for block in 0..(n + 255) / 256 on gpu_block {
 //!   for warp in 0..8 on gpu_warp {
 //!     s = 0.0
-//!     for lane in 0..32 on gpu_thread with s by sum {      s is added up over the threads
+//!     for lane in 0..32 on gpu_thread with s by sum {      s is summed over the threads
 //! ```
 
 use super::flow::arrays;
@@ -16,16 +16,16 @@ use super::{Expr, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::ids::{Array, Var};
 
-/// What runs the iterations of a parallel loop. Blocks hold warps, and these threads; cores hold nothing.
+/// The unit that runs the iterations of a parallel loop. Blocks hold warps, warps hold threads; cores hold nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unit {
-    /// Threads of a processor.
+    /// The threads of a processor.
     Core,
     /// Blocks of a GPU's threads.
     Block,
-    /// Groups of threads of a block that run in step.
+    /// Groups of threads of a block that run in lockstep.
     Warp,
-    /// Threads of a warp, or of a block where no loop is over warps.
+    /// Threads of a warp, or of a block if no loop is over warps.
     Thread,
 }
 
@@ -49,12 +49,11 @@ impl Unit {
 pub struct Reduction {
     /// The variable, with a value before the loop.
     pub var: Var,
-    /// By what; never [`ReduceOp::User`]. Of `or` and `and` all values are 0 or 1.
+    /// The operator; never [`ReduceOp::User`]. For `or` and `and`, all values are 0 or 1.
     pub op: ReduceOp,
 }
 
-/// The operator on numbers that combines values as another does: of 0 and 1, `or` is the larger
-/// and `and` the smaller.
+/// The operator on numbers that combines values as `op` does: on 0 and 1, `or` is the maximum and `and` the minimum.
 pub fn on_numbers(op: ReduceOp) -> BinaryOp {
     match op {
         ReduceOp::Or => BinaryOp::Max,
@@ -63,24 +62,24 @@ pub fn on_numbers(op: ReduceOp) -> BinaryOp {
     }
 }
 
-/// Whether a parallel loop is somewhere in a block.
+/// Whether a block contains a parallel loop.
 pub fn has_parallel(block: &[Stmt]) -> bool {
     block.iter().any(|s| matches!(s, Stmt::Parallel { .. }) || s.blocks().any(has_parallel))
 }
 
-/// To whom a local array belongs.
+/// The iterations to which a local array belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Owner {
-    /// How many parallel loops are around all that uses it: each of their iterations has its own.
+    /// The number of parallel loops around all uses: each of their iterations has its own array.
     pub loops: usize,
-    /// What runs the innermost of these.
+    /// The unit that runs the innermost of these loops.
     pub unit: Option<Unit>,
-    /// Whether a parallel loop inside of them uses it, whose iterations share it.
+    /// Whether a parallel loop inside of these uses it, whose iterations share it.
     pub shared: bool,
 }
 
-/// To whom an array that a function reserves belongs, wherever parallel loops use it; what is outside of
-/// all does not count.
+/// The owners of an array that a function reserves, one for each group of parallel loops that use it; uses outside of
+/// parallel loops do not count.
 pub fn owners(block: &[Stmt], array: Array) -> Vec<Owner> {
     let mut found = vec![];
     for s in block.iter().filter(|s| is_user(s, array)) {
@@ -94,8 +93,8 @@ pub fn owners(block: &[Stmt], array: Array) -> Vec<Owner> {
     found
 }
 
-/// The innermost parallel loops of a block that are each around all that uses an array at a time: what one
-/// of several statements, or branches, stores there is not for the others.
+/// The innermost parallel loops of a block that are each around all uses of one value: several statements, or
+/// branches, may each store to the array without reading what the others stored.
 fn within(block: &[Stmt], array: Array, owner: Owner) -> Vec<Owner> {
     let users: Vec<&Stmt> = block.iter().filter(|s| is_user(s, array)).collect();
     let uses = |b: &&[Stmt]| b.iter().any(|s| is_user(s, array));
@@ -120,7 +119,7 @@ fn within(block: &[Stmt], array: Array, owner: Owner) -> Vec<Owner> {
     users.iter().flat_map(inside).collect()
 }
 
-/// Whether a statement stores to an array before it reads there.
+/// Whether a statement stores to an array before it reads the array.
 fn begins_by_storing(s: &Stmt, array: Array) -> bool {
     if s.exprs().any(|e| loads(e, array)) || matches!(s, Stmt::Update { .. } | Stmt::Sort { .. }) {
         return false;
@@ -135,7 +134,7 @@ fn begins_by_storing(s: &Stmt, array: Array) -> bool {
     })
 }
 
-/// Whether a statement does more with an array than to make room for it.
+/// Whether a statement uses an array in another way than to reserve it.
 fn is_user(s: &Stmt, array: Array) -> bool {
     let mut used = vec![];
     if !matches!(s, Stmt::Reserve { .. }) {

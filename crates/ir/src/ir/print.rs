@@ -15,7 +15,7 @@ use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Scalar;
 use std::fmt::{self, Write};
 
-/// How many variables a line declares.
+/// The number of variables in a line of declarations.
 const PER_LINE: usize = 10;
 
 impl fmt::Display for Function {
@@ -28,7 +28,7 @@ impl fmt::Display for Function {
         }
         let scalars = self.params.iter().filter(|p| matches!(p, Param::Scalar(_))).count();
         let vars = self.vars.as_slice().get(scalars..).unwrap_or_default();
-        // Runs of a type, so that the order of declarations can be read back.
+        // Consecutive variables of a type share lines, so that parsing keeps the order.
         for run in vars
             .chunk_by(|a, b| (a.ty, a.by_lanes) == (b.ty, b.by_lanes))
             .flat_map(|run| run.chunks(PER_LINE))
@@ -140,7 +140,7 @@ fn inner(function: &Function, f: &mut impl Write, body: &[Stmt], depth: usize) -
     writeln!(f, "{:width$}}}", "", width = 2 * depth)
 }
 
-/// What iterations combine: ` with s by sum`.
+/// The reductions of iterations: ` with s by sum`.
 fn with(function: &Function, combined: &[Reduction]) -> String {
     let one = |c: &Reduction| format!("{} by {}", function.vars[c.var].name, c.op.name());
     let all: Vec<String> = combined.iter().map(one).collect();
@@ -204,7 +204,7 @@ fn written(function: &Function, e: &Expr) -> (String, u8) {
     }
 }
 
-/// Text that says the type and every bit.
+/// Text from which the type and all bits can be read back.
 fn constant(c: Scalar) -> String {
     match c {
         Scalar::F32(x) if x.is_nan() && x.to_bits() != f32::NAN.to_bits() => {

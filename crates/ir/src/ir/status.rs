@@ -12,10 +12,10 @@ pub enum Status {
     IntegerOverflow = 2,
     /// A position does not fit the index width of the result.
     PositionOverflow = 3,
-    /// A level has room for one coordinate per parent, and the result has none or several.
+    /// A level can hold one coordinate per parent, and the result has none or several.
     CannotHold = 4,
-    /// Operands disagree on a dimension, or one is too large for what is stored; of functions that find dimensions
-    /// out by themselves.
+    /// Operands disagree on a dimension, or a dimension is too large for the index type; from functions that find
+    /// dimensions themselves.
     Dimensions = 5,
 }
 

@@ -42,7 +42,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Operators that group from the left: a sum of products, or a product.
+    /// Left-associative operators: a sum of products, or a product.
     fn chain(&mut self, ops: &[BinaryOp]) -> Result<Expr, Diagnostic> {
         let products = [BinaryOp::Mul, BinaryOp::Div];
         let sums = ops.contains(&BinaryOp::Add);
@@ -150,7 +150,7 @@ impl Parser<'_> {
     }
 }
 
-/// A function by name applied to operands, if it takes so many.
+/// A function by name, applied to operands, if it takes this number of operands.
 fn function(name: &str, args: Vec<Expr>) -> Option<Expr> {
     let mut args = args.into_iter().map(Box::new);
     let e = match (args.next()?, args.next(), args.next()) {

@@ -22,8 +22,8 @@
 //!           | "#" text to the end of the line
 //! ```
 //!
-//! Variables are numbered in the order of their declarations, arrays too. Whether types fit is
-//! the business of [`verify`](super::verify).
+//! Variables are numbered in the order of their declarations, and so are arrays. [`verify`](super::verify) checks
+//! types.
 
 mod expr;
 mod lex;
@@ -42,7 +42,7 @@ use crate::ids::{Array, Var};
 use lex::{Kind, Token, lex};
 use std::collections::BTreeMap;
 
-/// How deep blocks and parentheses may nest, so that no text exhausts the stack.
+/// The deepest nesting of blocks and parentheses, so that no text exhausts the stack.
 const DEEPEST: usize = 400;
 
 /// Reads a function.
@@ -74,7 +74,7 @@ pub fn parse(text: &str) -> Result<Function, Diagnostic> {
     }
 }
 
-/// What a name is declared to be.
+/// The declaration of a name.
 #[derive(Clone, Copy)]
 enum Meaning {
     Var(Var),
@@ -86,9 +86,9 @@ struct Parser<'t> {
     tokens: Vec<Token>,
     /// The next token.
     at: usize,
-    /// How deep blocks and parentheses nest here.
+    /// The current nesting of blocks and parentheses.
     depth: usize,
-    /// What was declared so far.
+    /// The declarations so far.
     function: Function,
     names: BTreeMap<&'t str, Meaning>,
 }
@@ -119,7 +119,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Goes past the next token if it is this sign or word.
+    /// Takes the next token if it is this sign or word.
     fn takes(&mut self, word: &str) -> bool {
         let found = matches!(self.next().kind, Kind::Sign(_) | Kind::Name) && self.word() == word;
         self.at += usize::from(found);
@@ -139,7 +139,7 @@ impl<'t> Parser<'t> {
         Ok(name)
     }
 
-    /// The next token as `read` understands it.
+    /// The next token, as `read` parses it.
     fn one<T>(
         &mut self,
         what: &str,
@@ -150,7 +150,7 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    /// What the next name is declared to be.
+    /// The declaration of the next name.
     fn meaning(&mut self) -> Result<Meaning, Diagnostic> {
         let name = self.word();
         if self.next().kind != Kind::Name {
@@ -259,14 +259,14 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// A name that is declared here, and so means nothing yet.
+    /// A new name, which must not be declared yet.
     fn new_name(&mut self) -> Result<&'t str, Diagnostic> {
         let name = self.name()?;
         let problem = match self.names.contains_key(name) {
             true => "is declared already",
             false if !is_name(name) => "is a constant",
             false => {
-                // Reserved at once, so that one line cannot declare it twice.
+                // Inserted immediately, so that one line cannot declare it twice.
                 self.names.insert(name, Meaning::Var(crate::ids::Id::new(0)));
                 return Ok(name);
             }

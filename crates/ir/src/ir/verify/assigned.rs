@@ -83,7 +83,7 @@ fn with(known: Known, var: Var, value: bool) -> Known {
     })
 }
 
-/// What is known at the start of every run of a body: its loops may have taken values away.
+/// The state at the start of every iteration of a body: inner loops may have unassigned variables.
 fn without_loops(known: Known, body: &[Stmt]) -> Known {
     body.iter().fold(known, |known, s| {
         let known = match s {
@@ -94,7 +94,7 @@ fn without_loops(known: Known, body: &[Stmt]) -> Known {
     })
 }
 
-/// What is known where two paths meet.
+/// The state where two paths meet.
 fn meet(a: Known, b: Known) -> Known {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.into_iter().zip(b).map(|(a, b)| a && b).collect()),

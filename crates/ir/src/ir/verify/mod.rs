@@ -1,5 +1,5 @@
-//! Whether a function keeps the invariants of the imperative form, so that a mistake is found
-//! where it was made and not in a backend.
+//! Checks the invariants of the imperative form, so that a mistake is found in the stage that made it, not in a
+//! backend.
 //!
 //! ```text
 //! error[internal]: compute_y breaks `values`: `i` of type i64 instead of f64
@@ -119,7 +119,7 @@ impl Broken {
     }
 }
 
-/// What each check gives.
+/// The result of a check.
 type Checked = Result<(), Broken>;
 
 fn check(holds: bool, invariant: &'static str, reason: impl FnOnce() -> String) -> Checked {

@@ -1,4 +1,4 @@
-//! `parallel`: how units nest, and what iterations combine.
+//! `parallel`: the nesting of units, and the reductions of iterations.
 
 use super::{Broken, Checked, check as check_that};
 use crate::algebra::ReduceOp;

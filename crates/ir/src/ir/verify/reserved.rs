@@ -1,4 +1,4 @@
-//! `reserved`: arrays of the kernel have a size before they have elements.
+//! `reserved`: arrays of the kernel are reserved before they are used.
 
 use super::{Checked, check as check_that};
 use crate::ids::{Array, Id};
@@ -25,7 +25,7 @@ fn block(function: &Function, stmts: &[Stmt], known: &mut Reserved) -> Checked {
 
 fn stmt(function: &Function, s: &Stmt, known: &mut Reserved) -> Checked {
     if matches!(s, Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. }) {
-        // An earlier run of the body may have reserved.
+        // An earlier iteration of the body may have reserved.
         s.blocks().for_each(|b| reserves(b, &mut known.maybe));
     }
     for e in s.exprs() {
