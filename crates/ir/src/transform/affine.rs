@@ -1,4 +1,4 @@
-//! What the passes ask of expressions: what of memory they read, and how they move with a variable.
+//! Facts about expressions: which memory they read, and how their values change with a variable.
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Scalar;
@@ -30,8 +30,8 @@ pub(super) fn exchange(e: Expr, part: &Expr, by: &Expr) -> Expr {
     e.map_children(&mut |child| exchange(child, part, by))
 }
 
-/// An expression for the value of a variable `by` further on. The constant goes outermost in
-/// indices, where it becomes part of an address.
+/// An expression with the variable increased by `by`. In indices, the constant is added last, where it becomes part of
+/// an address.
 pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {
     match e {
         e if by == 0 || !mentions(&e, var) => e,
@@ -43,7 +43,7 @@ pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {
     }
 }
 
-/// How many iterations a loop from `lo` to `hi` has at most, if constants tell.
+/// The largest trip count of a loop from `lo` to `hi`, if constants bound it.
 pub(super) fn most_iterations(lo: &Expr, hi: &Expr) -> Option<i64> {
     let constant = |e: &Expr| match e {
         Expr::Const(Scalar::I64(c)) => Some(*c),
@@ -56,7 +56,7 @@ pub(super) fn most_iterations(lo: &Expr, hi: &Expr) -> Option<i64> {
     Some(end?.saturating_sub(constant(lo)?))
 }
 
-/// `rest` where an expression is `rest + var`.
+/// `rest`, if an expression is `rest + var`.
 pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
     match e {
         Expr::Var(v) if *v == var => Some(int(0)),
@@ -70,7 +70,7 @@ pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
     }
 }
 
-/// The rest of an index and the constant that is added to it.
+/// Splits an index into a rest and an added constant.
 pub(super) fn beside_constant(e: &Expr) -> (Expr, i64) {
     match e {
         Expr::Const(Scalar::I64(c)) => (int(0), *c),
@@ -85,8 +85,8 @@ pub(super) fn beside_constant(e: &Expr) -> (Expr, i64) {
     }
 }
 
-/// Whether a block uses a value that a variable in `changed` had before the block: then it cannot
-/// be run twice. `known` are the variables assigned so far.
+/// Whether a block reads a value that a variable in `changed` had before the block: then it cannot run twice. `known`
+/// are the variables assigned so far.
 pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> bool {
     let mut open: BTreeSet<Var> = changed.iter().copied().collect();
     known.iter().for_each(|v| {
@@ -95,7 +95,7 @@ pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> b
     reads_open(block, &mut open)
 }
 
-/// Whether a block uses one of these variables before it assigns it; the set is as before afterwards.
+/// Whether a block reads one of these variables before it assigns the variable; `open` is restored.
 fn reads_open(block: &[Stmt], open: &mut BTreeSet<Var>) -> bool {
     let mut assigned = vec![];
     let found = block.iter().any(|s| {
@@ -124,8 +124,7 @@ fn reads_any(e: &Expr, vars: &BTreeSet<Var>) -> bool {
     found
 }
 
-/// The value of the last statement of a block of which the others only name indices, with those
-/// names replaced by what they stand for.
+/// The last statement of a block whose other statements only name indices, with these names replaced by their values.
 pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     let (last, names) = block.split_last()?;
     let mut last = last.clone();
@@ -133,7 +132,7 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     for s in names.iter().rev() {
         let Stmt::Assign { var, value } = s else { return None };
         if exposes(block, *var) {
-            // What the last iteration left is more than a name.
+            // A name that the last iteration leaves may be read later.
             return None;
         }
         last = last.map_children(&mut |e| replace(e, *var, value), &mut |b| b);
@@ -142,17 +141,16 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     Some((vars, last))
 }
 
-/// What becomes of elements that do not follow each other, in lanes.
+/// How scattered elements are vectorised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scattered {
-    /// They are an obstacle.
+    /// Not at all: they are an obstacle.
     Refused,
     /// They are loaded one by one.
     Gathered,
 }
 
-/// The expression for `lanes` consecutive values of a variable, if it can be vectorised and is
-/// not yet.
+/// The expression for `lanes` consecutive values of a variable, if it is scalar and can be vectorised.
 pub(super) fn widened(
     function: &Function,
     e: &Expr,
@@ -162,7 +160,7 @@ pub(super) fn widened(
     widened_beside(function, e, at, (&BTreeMap::new(), scattered))
 }
 
-/// The same beside variables of which there are vectors.
+/// As [`widened`], given variables that already have vectors.
 pub(super) fn widened_beside(
     function: &Function,
     e: &Expr,
@@ -196,19 +194,19 @@ pub(super) fn widened_beside(
     }
 }
 
-/// Whether vectors of floats have an instruction for a function, or a few.
+/// Whether there are vector instructions, at most a few, for a function of floats.
 fn has_unary(op: UnaryOp) -> bool {
     use UnaryOp::{Abs, Cube, Neg, Sqrt, Square};
     matches!(op, Neg | Abs | Sqrt | Square | Cube)
 }
 
-/// Whether vectors of floats have an instruction for an operator.
+/// Whether there is a vector instruction for an operator on floats.
 fn has_binary(op: BinaryOp) -> bool {
     use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
     matches!(op, Add | Sub | Mul | Div | Min | Max)
 }
 
-/// Whether every load of an expression is from arrays that nothing writes.
+/// Whether every load of an expression is from an input, which is never written.
 pub(super) fn reads_inputs_only(function: &Function, e: &Expr) -> bool {
     let mut only = true;
     e.walk(&mut |e| {

@@ -1,17 +1,16 @@
-//! What the variables of a block stand for.
+//! Values of a block's variables, in terms of other variables.
 
 use crate::ids::Var;
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Stmt};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The values of variables, on the way through a block, in terms of others that keep theirs: no value
-/// names a variable that has one.
+/// Values of variables on a path through a block, in terms of variables without a known value.
 #[derive(Clone, Default)]
 pub(super) struct Names(BTreeMap<Var, Expr>);
 
 impl Names {
-    /// An expression in terms of what the variables stand for.
+    /// An expression with variables replaced by their known values.
     pub(super) fn resolved(&self, e: &Expr) -> Expr {
         match e {
             Expr::Var(v) => self.0.get(v).unwrap_or(e).clone(),
@@ -20,7 +19,7 @@ impl Names {
         }
     }
 
-    /// A variable is given a value.
+    /// Records the value of a variable.
     pub(super) fn assign(&mut self, var: Var, value: &Expr) {
         let value = self.resolved(value);
         self.0.retain(|v, value| *v != var && !mentions(value, var));
@@ -29,7 +28,7 @@ impl Names {
         }
     }
 
-    /// Variables that a block assigns have other values around it.
+    /// Forgets the values of variables that a block assigns.
     pub(super) fn forget(&mut self, block: &[Stmt]) {
         if !self.0.is_empty() {
             let mut changed = vec![];

@@ -47,23 +47,23 @@ use vector::unroll_and_jam::unroll_and_jam;
 use vector::unroll_twice::unroll_twice;
 use vector::vectorize::vectorize;
 
-/// What the passes may assume of the machine that will run the function.
+/// Facts about the machine that will run the function, for the passes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Target {
-    /// Bytes of a vector register; 0 asks for scalar code where vectors would not change results.
+    /// The bytes of a vector register; with 0, code stays scalar except for vectors that decide the bits of sums.
     pub vector_bytes: u16,
     /// How many vector registers hold the accumulators of a tile.
     pub tile_registers: u16,
-    /// Whether loads are to be taken out of loops, which nobody does later.
+    /// Whether to hoist loads out of loops, since no later compiler does.
     pub hoists: bool,
-    /// Whether hints are to be given of what will be read.
+    /// Whether to add prefetch hints.
     pub prefetches: bool,
     /// Whether threads of a GPU run it, which have no vectors.
     pub gpu: bool,
 }
 
 impl Target {
-    /// Scalar code, as the interpreter and people read it best.
+    /// Scalar code: best for the interpreter, and for people to read.
     pub const SCALAR: Target =
         Target { vector_bytes: 0, tile_registers: 0, hoists: false, prefetches: false, gpu: false };
 
@@ -118,8 +118,8 @@ pub fn transform(function: Function, target: Target) -> Function {
     })
 }
 
-/// A block with `f` applied to each statement, outermost first; where it gives nothing, the
-/// statement's own blocks are visited.
+/// A block with `f` applied to each statement, outermost first. If `f` returns nothing, the statement's own blocks are
+/// visited.
 fn rewrite(block: Vec<Stmt>, f: &mut impl FnMut(&Stmt) -> Option<Vec<Stmt>>) -> Vec<Stmt> {
     let mut out = vec![];
     for s in block {
@@ -139,8 +139,8 @@ fn for_each(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
     }
 }
 
-/// A loop `for var in lo..hi { body }` as one of several iterations per step and one of those that are left:
-/// `several` is what so many iterations do.
+/// Splits `for var in lo..hi { body }` into a loop of several iterations per step and a loop of the remaining ones;
+/// `several` is the code of several iterations.
 fn by_iterations(
     function: &mut Function,
     (var, lo, hi): (Var, &Expr, &Expr),
@@ -161,17 +161,17 @@ fn by_iterations(
     ]
 }
 
-/// A new variable under a name that nothing else has.
+/// A new variable with a unique name.
 fn fresh(function: &mut Function, name: &str, ty: Type) -> Var {
     let unique = unused(function, name);
     function.vars.push(crate::ir::VarDecl::new(&unique, ty))
 }
 
-/// A name that nothing else has.
+/// A unique name.
 fn unused(function: &Function, name: &str) -> String {
     let vars = function.vars.iter().map(|v| v.name.as_str());
     let names = vars.chain(function.arrays.iter().map(|a| a.name.as_str()));
-    // The numbers of names that begin with this one, which itself is the first.
+    // The numbers behind names with the same beginning; the name itself counts as the first.
     let number = |other: &str| match other.strip_prefix(name)? {
         "" => Some(1),
         rest => rest.strip_prefix('_')?.parse::<u32>().ok(),

@@ -1,5 +1,5 @@
-//! Random functions of every kind of scalar statement and expression, to run before and after a
-//! pass. Lowered programs are tamer: they are tested in `crates/testing`.
+//! Random functions with every kind of scalar statement and expression, to run before and after a pass. Lowered
+//! programs have less variety: they are tested in `crates/testing`.
 
 use super::Target;
 use crate::interpret::{Argument, Buffer, Outcome, run};
@@ -8,8 +8,8 @@ use crate::ir::verify::verify;
 use crate::ir::{Function, Param};
 use std::fmt::Write;
 
-/// Checks on many random functions that a pass changes no result, does no more, and finds nothing
-/// to do when it runs again.
+/// Checks on many random functions that a pass changes no result, does no additional work, and has no effect when it
+/// runs again.
 pub(super) fn check(pass: fn(Function, Target) -> Function, target: Target, seeds: u64) {
     let mut compared = 0;
     for seed in 0..seeds {
@@ -33,7 +33,7 @@ pub(super) fn check(pass: fn(Function, Target) -> Function, target: Target, seed
     assert!(compared > seeds / 2, "only {compared} of {seeds} ended");
 }
 
-/// What a run does, if it ends soon enough.
+/// The outcome of a run, if it ends soon enough.
 fn outcome(function: &Function) -> Option<Outcome> {
     let argument = |param: &Param| match *param {
         Param::Scalar(_) => Argument::Scalar(crate::datatype::Scalar::I64(3)),
@@ -51,7 +51,7 @@ fn outcome(function: &Function) -> Option<Outcome> {
     }
 }
 
-/// The bits of the outputs, of any NaN the same.
+/// The bits of the outputs, with all NaNs alike.
 fn outputs(function: &Function, outcome: &Outcome) -> Vec<Vec<u64>> {
     let bits = |buffer: &Buffer| match buffer {
         Buffer::F64(v) => v.iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect(),
@@ -170,7 +170,7 @@ impl Generator {
         }
     }
 
-    /// An index that lies in every array.
+    /// An index within every array.
     fn place(&mut self) -> String {
         match self.below(3) {
             0 => self.pick(&["0", "1", "n"]).to_owned(),

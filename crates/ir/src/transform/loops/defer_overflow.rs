@@ -1,4 +1,4 @@
-//! Moves tests for integer overflow behind loops, which then have no branch for them.
+//! Moves tests for integer overflow behind loops, which are branchless then.
 //!
 //! ```text
 //! for p in lo..hi { part = A[p] * x[crd[p]]; if LEAVES(s + part)  fail integer_overflow; s = s + part }
@@ -9,10 +9,9 @@
 //! if carry >> 32 != 0  fail integer_overflow
 //! ```
 //!
-//! The carry out of the low halves of fewer than 2^32 terms is at least 0 and below 2^32; where the total
-//! wrapped, it is off by a multiple of 2^32, and nowhere else. Both sums are plain reductions, which
-//! compilers vectorise, and a total that fits is exact, whatever its partial sums are. Other steps are
-//! counted if they leave 64 bits:
+//! The carry out of the low halves of fewer than 2^32 terms is at least 0 and below 2^32; it is off by a multiple of
+//! 2^32 if and only if the total wrapped. Both sums are plain reductions, which compilers vectorise, and a total that
+//! fits is exact, whatever its partial sums are. For other operations, overflows are counted:
 //!
 //! ```text
 //! for k in 0..n { part = w[k]; beyond = beyond + LEAVES(part + part_2); w[k] = part + part_2 }
@@ -27,7 +26,7 @@ use crate::ir::flow::{mentions, uses};
 use crate::ir::{self, Expr, Function, Status, Stmt};
 use crate::transform::fresh;
 
-/// Of so many terms the carry may be 2^32.
+/// With this many terms the carry could be 2^32.
 const TERMS: i64 = 1 << 32;
 
 /// The function with its tests after the loops.
@@ -38,7 +37,7 @@ pub(in crate::transform) fn defer_overflow(mut function: Function) -> Function {
     function
 }
 
-/// A block whose innermost loops sum the high halves of terms.
+/// Sums the high halves of terms in the innermost loops of a block.
 fn summed(function: &mut Function, block: Vec<Stmt>) -> Vec<Stmt> {
     let mut out = vec![];
     for s in block {
@@ -79,7 +78,7 @@ fn by_halves(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     Some(vec![Stmt::If { cond, then, otherwise: vec![s.clone()] }])
 }
 
-/// The statements of a loop that test a sum which the next statement takes: total and term.
+/// The statements of a loop that test a sum, followed by the sum: their indices, totals and terms.
 fn terms(body: &[Stmt]) -> Vec<(usize, Var, Expr)> {
     let mut found = vec![];
     for (k, pair) in body.windows(2).enumerate() {
@@ -98,7 +97,7 @@ fn terms(body: &[Stmt]) -> Vec<(usize, Var, Expr)> {
     found
 }
 
-/// Whether a loop surely has fewer iterations: over constants, or positions of 32 bits.
+/// Whether a loop certainly has fewer than `TERMS` iterations: over constants, or positions of 32 bits.
 fn is_short(function: &Function, lo: &Expr, hi: &Expr) -> bool {
     let narrow = |e: &Expr| match e {
         Expr::Load { array, .. } => function.arrays[*array].elem.size() <= 4,
@@ -108,7 +107,7 @@ fn is_short(function: &Function, lo: &Expr, hi: &Expr) -> bool {
     narrow(lo) && narrow(hi)
 }
 
-/// A block whose loops count steps that leave 64 bits.
+/// Counts overflows of 64 bits in the loops of a block.
 fn counted(function: &mut Function, block: Vec<Stmt>) -> Vec<Stmt> {
     let mut out = vec![];
     for s in block {
@@ -133,7 +132,7 @@ fn counting(s: Stmt, beyond: Var) -> Stmt {
     s.map_children(&mut |e| e, &mut |b| b.into_iter().map(|s| counting(s, beyond)).collect())
 }
 
-/// Whether the call may end after a statement instead of within it: it only computes and stores numbers.
+/// Whether the call may end after a statement instead of within it: the statement only computes and stores numbers.
 fn is_arithmetic(s: &Stmt) -> bool {
     let other = matches!(
         s,
@@ -146,7 +145,7 @@ fn has_test(s: &Stmt) -> bool {
     tested(s).is_some() || s.blocks().flatten().any(has_test)
 }
 
-/// When a statement ends the call for an overflow, if that is what it does.
+/// The condition for overflow, if a statement only tests that and ends the call.
 fn tested(s: &Stmt) -> Option<&Expr> {
     match s {
         Stmt::If { cond, then, otherwise }

@@ -1,5 +1,4 @@
-//! Results that start from a value get it row by row, in the loop that then works on the row while
-//! it is in cache.
+//! Initialises results row by row, in the loop that then works on the row while it is in cache.
 //!
 //! ```text
 //! fill Y[0..n * m] = 0.0
@@ -8,8 +7,8 @@
 //! for i in 0..n { fill Y[i * m..(i + 1) * m] = 0.0; for p in row { .. } }
 //! ```
 //!
-//! Sizes are never negative. Every access in the loop must be seen to lie in its own row. The rows may
-//! be those of a part: `Y[first * m..last * m]` in a loop from `first` to `last`.
+//! Sizes are never negative. Every access in the loop must provably lie in its own row. The rows may be those of a
+//! part: `Y[first * m..last * m]` in a loop from `first` to `last`.
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -39,7 +38,7 @@ fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// A loop over rows that fills each of them, for the filling of all of them and the loop.
+/// The loop over rows, with the fill of each row moved into it.
 fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
     let Stmt::Fill { array, lo, hi: end, value: value @ Expr::Const(_) } = fill else {
         return None;
@@ -65,14 +64,14 @@ fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
     Some(Stmt::For { var: *var, lo: first.clone(), hi: hi.clone(), step: 1, body })
 }
 
-/// Whether there are loops in a loop over rows; else a few elements of each row are written, and most keep the value, which
-/// new memory has already if it is zero.
+/// Whether a loop over rows contains loops. Otherwise it writes few elements of each row, and most keep the fill
+/// value, which new memory already has if it is zero.
 fn works_long(body: &[Stmt]) -> bool {
     body.iter()
         .any(|s| matches!(s, Stmt::For { .. } | Stmt::While { .. }) || s.blocks().any(works_long))
 }
 
-/// The factors of a row's size at a level where the row of a number begins.
+/// The factors of a row's size, if `place` is the begin of row `number` in a level.
 fn row_of(place: &Expr, number: &Expr) -> Option<Vec<Expr>> {
     let mut row = factors(place);
     let at = row.iter().position(|f| f == number)?;
@@ -88,7 +87,7 @@ pub(in crate::transform) fn factors(e: &Expr) -> Vec<Expr> {
     }
 }
 
-/// A loop variable and, if it starts from 0, what it stays below.
+/// A loop variable and, if it starts from 0, its upper bound.
 type Range<'s> = (Var, Option<&'s Expr>);
 
 /// The rows of a full array, one for each value of a loop variable.
@@ -102,8 +101,8 @@ pub(in crate::transform) struct Rows<'f> {
 }
 
 impl Rows<'_> {
-    /// Whether every access of a block is to the row at hand; `ranges` are those of the loops
-    /// around, outermost first.
+    /// Whether every access of a block is to the current row; `ranges` are those of the surrounding loops, outermost
+    /// first.
     pub(in crate::transform) fn own(&self, block: &[Stmt], ranges: &[Range<'_>]) -> bool {
         block.iter().all(|s| {
             let place = match s {
@@ -140,7 +139,7 @@ impl Rows<'_> {
         all && row.is_empty()
     }
 
-    /// What the row's number is multiplied by in an index, if what is added stays below each.
+    /// The factors of the row's number in an index, if each added number is below its stride.
     fn strides(&self, index: &Expr, ranges: &[Range<'_>]) -> Option<Vec<Expr>> {
         let Expr::Binary(BinaryOp::Add, head, place) = index else {
             return (*index == Expr::Var(self.var)).then(Vec::new);

@@ -1,5 +1,5 @@
-//! Loops that do nothing unless a loop-invariant fiber of an operand has entries, or a loop-invariant truth value
-//! holds, are guarded: they are skipped where it has none, or does not.
+//! Guards loops whose iterations have an effect only if a loop-invariant fiber of an operand has entries, or a
+//! loop-invariant truth value holds: otherwise they are skipped.
 //!
 //! ```text
 //! for p in lo..hi { l = B_crd[p]; q = C_pos[k]; end = C_pos[k + 1]; r = D_pos[l]; while q < end && r < .. { .. } }
@@ -21,7 +21,7 @@ use crate::transform::Target;
 use crate::transform::affine::{loads, reads_inputs_only};
 use crate::transform::copies::Names;
 
-/// The pass. On a GPU threads of a warp had to wait for each other anyway.
+/// The pass. On a GPU it has no use: threads of a warp wait for each other anyway.
 pub(in crate::transform) fn guard_empty(function: Function, target: Target) -> Function {
     match target.gpu {
         true => function,
@@ -29,8 +29,8 @@ pub(in crate::transform) fn guard_empty(function: Function, target: Target) -> F
     }
 }
 
-/// Inner loops first, so that a question leaves all loops that it does not depend on. `later` tells
-/// whether a variable is read behind the block.
+/// Inner loops first, so that a guard moves out of all loops that it does not depend on. `later` tells whether a
+/// variable is read after the block.
 fn block(function: &Function, stmts: &[Stmt], later: &dyn Fn(Var) -> bool) -> Vec<Stmt> {
     let rewritten = stmts.iter().enumerate().map(|(k, s)| {
         let after = |var: Var| {
@@ -51,7 +51,7 @@ fn block(function: &Function, stmts: &[Stmt], later: &dyn Fn(Var) -> bool) -> Ve
     rewritten.collect()
 }
 
-/// What has to hold for any iteration of a loop to do something, as far as it is loop-invariant.
+/// The loop-invariant condition without which no iteration of a loop has an effect.
 fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Option<Expr> {
     let Stmt::For { var, lo, hi, body, .. } = s else { return None };
     let (last, before) = body.split_last()?;
@@ -81,7 +81,7 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
         both_true(e, &mut |e| {
             let resolved = names.resolved(e);
             let is_asked = is_same(&resolved) && function.type_of(&resolved) == Type::BOOL;
-            // What stands behind a condition that is not asked may read only where that holds.
+            // Code behind a condition that is not a guard may be safe to evaluate only where that condition holds.
             match is_asked && !(guarded && loads(e)) {
                 true if wanted.contains(&resolved) => {}
                 true => wanted.push(resolved),
@@ -90,15 +90,15 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
         });
         guarded |= others;
     });
-    // What is assigned has to be as it was if no iteration runs.
+    // Assigned variables would keep their old values if no iteration runs.
     if !wanted[1..].iter().any(loads) || changed.iter().any(|v| after(*v)) {
         return None;
     }
     Some(all(wanted))
 }
 
-/// What has to be true for a scattered element, a truth value, to become true by `y[j] = y[j] or ..`; otherwise
-/// it stays what it is.
+/// The condition for a scattered element, a truth value, to become true by `y[j] = y[j] or ..`; otherwise it does not
+/// change.
 fn found_true<'e>(function: &Function, s: &'e Stmt) -> Option<&'e Expr> {
     let Stmt::Store { array, index, value } = s else { return None };
     let Expr::Binary(BinaryOp::Or, element, other) = truth(value) else { return None };
@@ -107,7 +107,7 @@ fn found_true<'e>(function: &Function, s: &'e Stmt) -> Option<&'e Expr> {
     (is_truth && *truth(element) == here).then_some(other)
 }
 
-/// A truth value without the conversions between the types that registers and arrays have for one.
+/// A truth value without conversions between the types of registers and arrays.
 fn truth(e: &Expr) -> &Expr {
     match e {
         Expr::Convert(_, inner) => truth(inner),
@@ -115,7 +115,7 @@ fn truth(e: &Expr) -> &Expr {
     }
 }
 
-/// The conditions that hold together.
+/// The operands of `&&`.
 fn conditions<'e>(cond: &'e Expr, each: &mut impl FnMut(&'e Expr)) {
     match cond {
         Expr::AndThen(a, b) => {
@@ -126,7 +126,7 @@ fn conditions<'e>(cond: &'e Expr, each: &mut impl FnMut(&'e Expr)) {
     }
 }
 
-/// The conditions that hold together, of which each is computed whatever the others are.
+/// The operands of `and`, each of which is computed in any case.
 fn both_true<'e>(cond: &'e Expr, each: &mut impl FnMut(&'e Expr)) {
     match truth(cond) {
         Expr::Binary(BinaryOp::And, a, b) => {
@@ -192,10 +192,10 @@ mod tests {
     fn others_stay() {
         let merge = "while q < end { y[j] = 1.0 q = q + 1 }";
         for body in [
-            // Other entries in each iteration.
+            // The entries differ between iterations.
             format!("for k in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }}"),
             "for k in 0..n { for q in pos[k]..pos[k + 1] { y[q] = 1.0 } }".to_owned(),
-            // What is stored where nothing is found, or of another element, or along a row.
+            // Stores of other elements, along a row, or where nothing is found.
             "for k in 0..n { for j in 0..n { p = crd[j] \
              z[p] = i64(and(bool(z[p]), and(bool(a[j]), bool(x[k])))) } }"
                 .to_owned(),
@@ -204,12 +204,12 @@ mod tests {
                 .to_owned(),
             "for k in 0..n { for j in 0..n { z[j] = i64(or(bool(z[j]), and(bool(a[j]), bool(x[k])))) } }"
                 .to_owned(),
-            // Something beside them.
+            // An effect outside of the guard.
             format!("for j in 0..n {{ y[j] = 0.0 q = pos[k] end = pos[k + 1] {merge} }}"),
-            // What may not be read where the other condition does not hold.
+            // A load that is not safe where the other condition does not hold.
             "for j in 0..n { while j < k && crd[k] < n { y[j] = 1.0 k = k + 1 } }".to_owned(),
             "for j in 0..n { if p < j && crd[k] < n { y[j] = 1.0 } }".to_owned(),
-            // What iterations leave is read.
+            // Variables that are read after the loop.
             format!("for j in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }} y[q] = 0.0"),
             format!(
                 "for i in 0..n {{ y[q] = 0.0 for j in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }} }}"

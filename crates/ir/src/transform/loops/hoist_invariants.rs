@@ -1,5 +1,4 @@
-//! Loads, roots, quotients and functions that are the same in every iteration of an innermost loop are computed once
-//! before it.
+//! Hoists loop-invariant loads, roots, quotients and functions out of innermost loops.
 //!
 //! ```text
 //! for p in pos[j]..pos[j + 1] { i = crd[p]; y[i] = fma(A_vals[p], x_vals[j], y[i]) }
@@ -11,9 +10,9 @@
 //! }
 //! ```
 //!
-//! A loop that does not run loads nothing, as before: its indices may lie outside. Only where the
-//! target asks for it: compilers that optimise do the same, and people read the loop better as it
-//! was. Arithmetic that takes no longer than a load stays in the loop, and is left to every backend.
+//! A loop without iterations loads nothing, as before: its indices may be out of bounds. The pass runs only if the
+//! target asks for it: optimising compilers do the same, and people read the loop more easily as it was. Arithmetic
+//! that takes no longer than a load stays in the loop, and is left to the backends.
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::{Array, Var};
@@ -36,7 +35,7 @@ pub(in crate::transform) fn hoist_invariants(mut function: Function, target: Tar
 
 struct Hoist<'f> {
     function: &'f mut Function,
-    /// Comparisons of variables and constants that hold here.
+    /// Comparisons of variables and constants that hold at this point.
     facts: Vec<Expr>,
 }
 
@@ -123,8 +122,7 @@ impl Hoist<'_> {
         Expr::Var(named)
     }
 
-    /// What every iteration loads or computes at length and that is the same in all of them; those within
-    /// others last.
+    /// The loop-invariant loads and long computations of a loop, outer ones before those within them.
     fn invariant(&self, l: &Loop) -> Vec<Expr> {
         let (mut vars, mut arrays) = (vec![l.var], vec![]);
         assigned(&l.body, &mut vars);
@@ -140,8 +138,8 @@ impl Hoist<'_> {
     }
 }
 
-/// Adds the outermost loads and long operations that are surely evaluated and depend on none of the variables and
-/// arrays.
+/// Collects the outermost loads and long operations that are certainly evaluated and depend on none of the variables
+/// and arrays.
 fn collect(
     function: &Function,
     e: &Expr,

@@ -1,4 +1,4 @@
-//! Loops that count the positions of a segment run over the positions themselves, as others do.
+//! Rewrites loops that count the positions of a segment as loops over the positions themselves.
 //!
 //! ```text
 //! for p in 0..pos[i + 1] - pos[i] {          for q in pos[i]..pos[i + 1] {
@@ -7,7 +7,7 @@
 //! }                                          }
 //! ```
 //!
-//! So the passes that follow see one form, whether a schedule names positions or not.
+//! Later passes then see one form, whether a schedule names positions or not.
 
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
@@ -35,7 +35,7 @@ fn over_positions(function: &Function, s: &Stmt) -> Option<Stmt> {
         reads_inputs_only(function, e) && !changed.iter().any(|changed| mentions(e, *changed))
     };
     let is_once = changed[2..].iter().all(|v| v != var && v != position);
-    // Lanes run the loop under its own name.
+    // A loop to be vectorised keeps its variable.
     let is_own = function.vars[*var].by_lanes;
     if *first != int(0) || **taken != *begin || !stays(begin) || !stays(end) || !is_once || is_own {
         return None;
@@ -48,7 +48,7 @@ fn over_positions(function: &Function, s: &Stmt) -> Option<Stmt> {
     Some(Stmt::For { var: *position, lo, hi, step: 1, body })
 }
 
-/// What a variable is added to.
+/// The operand to which a variable is added.
 fn added_to(e: &Expr, var: Var) -> Option<&Expr> {
     let Expr::Binary(BinaryOp::Add, a, b) = e else { return None };
     match (&**a, &**b) {

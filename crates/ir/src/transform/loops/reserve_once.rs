@@ -1,4 +1,4 @@
-//! Room for what every iteration of a loop appends is made once, before the loop.
+//! Reserves memory for everything that a loop appends once, before the loop.
 //!
 //! ```text
 //! for p in lo..hi { reserve C_vals, pC + 1; C_vals[pC] = ..; pC = pC + 1 }
@@ -8,8 +8,8 @@
 //! for p in lo..hi { C_vals[pC] = ..; pC = pC + 1 }
 //! ```
 //!
-//! Room is made only for what is used. One exception: in a loop over one row of an operand, a condition may leave
-//! entries out, and there is room for all entries of the row.
+//! Only memory that is used is reserved, with one exception: in a loop over one row of an operand that skips entries
+//! by a condition, memory is reserved for all entries of the row.
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -35,7 +35,7 @@ fn block(function: &mut Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// A loop with its requests before it, if it has any that can be made there.
+/// A loop with its reservations before it, if any can be moved.
 fn made_before(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let mut changed = vec![];
@@ -65,7 +65,7 @@ fn made_before(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     Some(out)
 }
 
-/// The statements of an iteration without the requests that can be made before the loop.
+/// The statements of an iteration without the reservations that can be moved before the loop.
 fn without_requests(body: &[Stmt], changed: &[Var], wanted: &mut Vec<(Array, Var)>) -> Vec<Stmt> {
     let mut kept = vec![];
     for (at, s) in body.iter().enumerate() {
@@ -92,8 +92,7 @@ fn walks_row(lo: &Expr, hi: &Expr) -> bool {
     is_of_row(lo) && is_of_row(hi)
 }
 
-/// The variable of which `len` is the next value, which the rest of the iteration gives it, and nothing
-/// else in the loop.
+/// The variable that becomes `len` in the rest of the iteration, and is not assigned elsewhere in the loop.
 fn counts(len: &Expr, rest: &[Stmt], changed: &[Var]) -> Option<Var> {
     let Expr::Binary(BinaryOp::Add, counter, one) = len else { return None };
     let Expr::Var(counter) = **counter else { return None };

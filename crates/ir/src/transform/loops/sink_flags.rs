@@ -1,4 +1,4 @@
-//! What every iteration of a loop sets to the same constant is set once, after the loop.
+//! Sinks assignments of constants that every iteration repeats out of loops: they run once, after the loop.
 //!
 //! ```text
 //! for p in lo..hi { any = true; s = fma(A[p], x[crd[p]], s) }
@@ -7,7 +7,7 @@
 //! if lo < hi { any = true }
 //! ```
 //!
-//! Loops that only sum are what later passes look for.
+//! Later passes look for loops that only sum.
 
 use crate::ids::Var;
 use crate::ir::build::{all, lt, when};
@@ -21,7 +21,7 @@ pub(in crate::transform) fn sink_flags(mut function: Function) -> Function {
     Function { body, ..function }
 }
 
-/// Inner loops first, so that what they set moves on.
+/// Inner loops first, so that sunk assignments move on.
 fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     let mut out = vec![];
     for s in stmts {
@@ -41,7 +41,7 @@ fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// What the iterations of a loop set, and under which condition, and the rest of them.
+/// The assignments that can be sunk out of a loop, their condition, and the rest of the loop.
 fn taken_out(
     function: &Function,
     var: Var,
@@ -86,7 +86,7 @@ fn taken_out(
     (settings, rest)
 }
 
-/// Whether a block does nothing with a variable but give it this value.
+/// Whether a block uses a variable only to assign this value to it.
 fn agrees(block: &[Stmt], var: Var, value: &Expr) -> bool {
     block.iter().all(|s| {
         let same = match s {

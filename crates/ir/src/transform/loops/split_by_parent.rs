@@ -1,5 +1,4 @@
-//! Loops over positions that track the parent of each run over the children of one parent at a
-//! time.
+//! Splits loops over positions that track the parent of each into loops over the children of one parent at a time.
 //!
 //! ```text
 //! for p1 in lo..hi { p = p0 * n + p1  while pos[q + 1] <= p { q = q + 1 }  y[q] = y[q] + A[p] }
@@ -16,8 +15,8 @@
 //! }
 //! ```
 //!
-//! The inner loop has nothing to track, so that what belongs to a parent can stay in registers, and
-//! no parent waits for the end of the one before.
+//! The inner loop tracks nothing, so values of a parent can stay in registers, and no parent waits for the end of the
+//! previous one.
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -45,8 +44,8 @@ pub(in crate::transform) fn split_by_parent(mut function: Function) -> Function 
     Function { body, ..function }
 }
 
-/// The loops over the children of one parent at a time, and the variable of the loop that they replace: if lanes were
-/// to run that, they are to run these.
+/// The loops over the children of one parent at a time, and the variable of the replaced loop: if that was to be
+/// vectorised, the new loops are.
 fn by_parent(function: &mut Function, s: &Stmt) -> Option<(Vec<Stmt>, Var)> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let at = body.iter().position(|s| !matches!(s, Stmt::Assign { .. }))?;
@@ -85,7 +84,7 @@ fn by_parent(function: &mut Function, s: &Stmt) -> Option<(Vec<Stmt>, Var)> {
     Some((vec![when(lt(lo.clone(), hi.clone()), all)], *var))
 }
 
-/// Statements of a loop by what is added to its variable, as statements of a loop over the sums.
+/// Rewrites statements of a loop by its variable plus an offset as statements of a loop over the sum.
 struct Places<'o> {
     var: Var,
     offset: &'o Expr,
@@ -107,7 +106,7 @@ impl Places<'_> {
     }
 }
 
-/// Whether iterations hand something on under conditions: sums of runs, for which there is nothing to gain.
+/// Whether iterations pass values on under conditions, as sums of runs do: splitting gains nothing there.
 fn keeps_runs(rest: &[Stmt]) -> bool {
     let mut changed = vec![];
     let chosen = rest.iter().filter(|s| matches!(s, Stmt::If { .. }));
@@ -118,13 +117,13 @@ fn keeps_runs(rest: &[Stmt]) -> bool {
 /// How a loop tracks the parent of each position.
 struct Tracked {
     parent: Var,
-    /// Where children begin.
+    /// The begins of children.
     pos: Array,
-    /// What is added to the loop variable.
+    /// The offset that is added to the loop variable.
     offset: Expr,
 }
 
-/// What the statement at an index of a loop's body tracks.
+/// The tracking that the statement at an index of a loop's body does.
 fn tracked(function: &Function, var: Var, body: &[Stmt], at: usize) -> Option<Tracked> {
     let Stmt::While { cond: Expr::Binary(BinaryOp::Le, end, position), body: advance } = &body[at]
     else {

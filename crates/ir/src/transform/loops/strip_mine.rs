@@ -1,5 +1,5 @@
-//! Results that a nest goes through many times are computed strip by strip, each while it is
-//! in cache (strip mining, then interchange).
+//! Strip-mines nests that traverse a result many times, and interchanges the loops: each strip is computed while it is
+//! in cache.
 //!
 //! ```text
 //! fill y[0..n] = 0.0
@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! Each element is computed by the same operations in the same order. A strip is a page long, which
-//! is what processors prefetch of each of the streams that the nest reads. Nests that are tiled into
-//! registers need no strips, and code for people has none. Names that a nest gives are its own.
+//! Each element is computed by the same operations in the same order. A strip is as long as a page, which is as far as
+//! processors prefetch each of the streams that the nest reads. Nests that are tiled into registers need no strips,
+//! and code for people has none. Names that a nest assigns are not read outside of it.
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -52,13 +52,13 @@ fn block(function: &mut Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// A nest over a result that was filled just before.
+/// A nest over a result that is filled just before.
 struct Nest {
     array: Array,
     value: Expr,
     /// The variable of the loop over rows of the result.
     row: Var,
-    /// The first row that was filled, and the one behind the last.
+    /// The first row that was filled, and the end of the rows.
     first: Expr,
     last: Expr,
     /// The factors of a row's size.
@@ -81,7 +81,7 @@ impl Nest {
         let ends = factors(end);
         inner_loops(nest).into_iter().find_map(|(row, bounds, body)| {
             let tiled = same(bounds.0) && same(bounds.1) && is_straight(body);
-            // What one row leaves to the next, such as where it is in a list, would begin anew.
+            // A value that one row passes to the next, such as a position in a list, would start again in each strip.
             let mut of_rows = vec![];
             assigned(body, &mut of_rows);
             let alone = !is_carried_in(body, &of_rows, &[row]);
@@ -155,7 +155,7 @@ impl Nest {
 /// A loop with its bounds and body.
 type Loop<'s> = (Var, (&'s Expr, &'s Expr), &'s [Stmt]);
 
-/// The loops that are directly inside of each other, but for names, without the outermost.
+/// The directly nested loops, except for names between them, without the outermost.
 fn inner_loops(nest: &Stmt) -> Vec<Loop<'_>> {
     let Stmt::For { body, .. } = nest else { return vec![] };
     match body.split_last() {
@@ -173,7 +173,7 @@ fn is_straight(block: &[Stmt]) -> bool {
     block.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. }))
 }
 
-/// Whether a statement has no effect but on elements of an array.
+/// Whether a statement has no effect other than stores to an array.
 fn only_stores_to(s: &Stmt, array: Array) -> bool {
     match s {
         Stmt::Store { array: a, .. } => *a == array,
@@ -185,8 +185,8 @@ fn only_stores_to(s: &Stmt, array: Array) -> bool {
     }
 }
 
-/// Whether loops that are directly inside of each other read an array in their bounds, or in the
-/// names between them: there it would not be of the row at hand.
+/// Whether directly nested loops read an array in their bounds, or in names between them: such an element need not be
+/// of the current row.
 fn reads_outside(nest: &Stmt, array: Array) -> bool {
     let here = |s: &Stmt| s.exprs().any(|e| reads(e, array));
     let Stmt::For { body, .. } = nest else { return false };
@@ -195,7 +195,7 @@ fn reads_outside(nest: &Stmt, array: Array) -> bool {
     here(nest) || deeper && (names.iter().any(here) || reads_outside(inner, array))
 }
 
-/// What is multiplied by these factors in a product.
+/// The other factors of a product, divided by these.
 fn quotient(e: &Expr, by: &[Expr]) -> Option<Expr> {
     if *e == int(0) {
         return Some(int(0));
@@ -210,7 +210,7 @@ fn quotient(e: &Expr, by: &[Expr]) -> Option<Expr> {
     }
 }
 
-/// Whether an expression is the least, or largest, of some of which this is one.
+/// Whether an expression is a minimum, or maximum, of several operands, one of which is `bound`.
 fn is_among(op: BinaryOp, e: &Expr, bound: &Expr) -> bool {
     match e {
         e if e == bound => true,
@@ -280,7 +280,7 @@ mod tests {
                 .contains("strip_first")
         );
         for body in [
-            // What was filled ends elsewhere, or is not what the loop runs over.
+            // The fill ends elsewhere, or is not of the range of the loop.
             nest("fill y[0..m] = 0.0", "", "max(0, d)..min(n, 3)", store),
             nest("fill y[1..n] = 0.0", "", bounds, store),
             nest("fill z[0..n] = 0.0", "", bounds, store),
@@ -289,11 +289,11 @@ mod tests {
             nest(fill, "", bounds, "y[i] = y[i] + A[i] z[i] = 1.0"),
             // Iterations that depend on each other.
             nest(fill, "k = k + 1", bounds, "y[i] = y[i] + A[k]"),
-            // Rows that hang together.
+            // Rows that depend on each other.
             nest(fill, "k = 0", bounds, "y[i] = y[i] + A[k] k = k + 1"),
-            // An element that the nest has not finished.
+            // An element that the nest has not completed.
             nest(fill, "t = y[5]", bounds, "y[i] = y[i] + t"),
-            // A tile in registers is better.
+            // A register tile is better.
             nest(fill, "", "0..n", store),
         ] {
             check(&body, &body);

@@ -1,5 +1,4 @@
-//! Short loops with a constant number of iterations are unrolled, so that sums over a block of values
-//! need no counter.
+//! Unrolls short loops with a constant trip count, so that sums over a block of values need no counter.
 //!
 //! ```text
 //! for j1 in 0..2 { s = fma(A[p + j1], x[j + j1], s) }
@@ -13,9 +12,9 @@ use crate::ir::build::int;
 use crate::ir::flow::replace;
 use crate::ir::{Expr, Function, Stmt};
 
-/// The most iterations that are unrolled.
+/// The largest trip count that is unrolled.
 const ITERATIONS: i64 = 8;
-/// The most statements that they may become.
+/// The largest number of resulting statements.
 const STATEMENTS: usize = 256;
 
 /// The pass.
@@ -24,7 +23,7 @@ pub(in crate::transform) fn unroll(mut function: Function) -> Function {
     Function { body: block(&function, body), ..function }
 }
 
-/// Inner loops first, so that loops over loops become straight.
+/// Inner loops first, so that nested loops become straight code.
 fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     let inner = |s: Stmt| s.map_children(&mut |e| e, &mut |b| block(function, b));
     stmts.into_iter().flat_map(|s| written_out(function, inner(s))).collect()
@@ -38,7 +37,7 @@ fn written_out(function: &Function, s: Stmt) -> Vec<Stmt> {
     let iterations = hi.saturating_sub(*lo);
     let straight = body.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. }));
     let short = iterations <= ITERATIONS && iterations.max(0) as usize * body.len() <= STATEMENTS;
-    // A schedule may give the iterations to lanes.
+    // A schedule may have the loop vectorised.
     if !straight || !short || function.vars[*var].by_lanes {
         return vec![s];
     }
