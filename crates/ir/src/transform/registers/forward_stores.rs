@@ -1,4 +1,4 @@
-//! Store-to-load forwarding: an element that counts is read and written once in straight code.
+//! Store-to-load forwarding: an element that straight code updates several times is read and written once.
 //!
 //! ```text
 //! y[q + 1] = y[q + 1] + 1
@@ -10,8 +10,8 @@
 //! y[q + 1] = s
 //! ```
 //!
-//! Unrolled loops over blocks count, or write to the next position of a row, as often as a block has columns. Each
-//! of these would wait for the store of the one before, about five cycles, where an addition takes one. Only integers are
+//! Unrolled loops over blocks count, or write to the next position of a row, once for each column of a block. Each
+//! update would wait for the previous store, about five cycles, while an addition takes one. Only integers are
 //! forwarded: stores of floats may round.
 
 use crate::algebra::BinaryOp;
@@ -29,14 +29,14 @@ pub(in crate::transform) fn forward_stores(mut function: Function) -> Function {
     Function { body, ..function }
 }
 
-/// A block with the elements of its runs of plain statements in variables.
+/// A block with repeatedly stored elements of straight code in variables.
 fn forwarded(function: &mut Function, block: Vec<Stmt>) -> Vec<Stmt> {
     let inside = |s: Stmt| s.map_children(&mut |e| e, &mut |b| forwarded(function, b));
     let mut block: Vec<Stmt> = block.into_iter().map(inside).collect();
     let mut at = 0;
     while at < block.len() {
         match Element::at(function, &block[at..]) {
-            // The statements now may have another element.
+            // The following statements may update another element.
             Some((element, len)) => {
                 let s = fresh(function, "s", Type::INDEX);
                 let run: Vec<Stmt> = block[at..at + len].to_vec();
@@ -56,8 +56,8 @@ struct Element {
 }
 
 impl Element {
-    /// The element that the first statement reads and that it or others store to more than once, and how many
-    /// statements there are up to the last that does.
+    /// The element that the first statement reads and that is stored to more than once, and the number of statements
+    /// up to the last such store.
     fn at(function: &Function, stmts: &[Stmt]) -> Option<(Element, usize)> {
         let mut read = vec![];
         for e in stmts.first().filter(|s| is_plain(s))?.exprs() {
@@ -74,8 +74,8 @@ impl Element {
         })
     }
 
-    /// How many of the statements there are up to the last one that stores to the element, if there are two that do
-    /// and nothing else may touch it or branches.
+    /// The number of statements up to the last store to the element, if at least two store to it, nothing else may
+    /// touch it, and there is no branch.
     fn run(&self, function: &Function, stmts: &[Stmt]) -> Option<usize> {
         let (mut stores, mut end) = (0, 0);
         for (k, s) in stmts.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Element {
         found
     }
 
-    /// Whether an expression reads no other element of the array, and nothing of it but elements.
+    /// Whether an expression reads no other element of the array, and this one only as a scalar.
     fn is_apart(&self, e: &Expr) -> bool {
         let mut apart = true;
         e.walk(&mut |e| {
@@ -141,12 +141,12 @@ impl Element {
     }
 }
 
-/// Whether a statement gives a variable or an element a value, and does nothing else.
+/// Whether a statement only assigns a variable or an element.
 fn is_plain(s: &Stmt) -> bool {
     matches!(s, Stmt::Assign { .. } | Stmt::Store { .. })
 }
 
-/// Whether an expression adds up integers, one lane of them.
+/// Whether an expression is a scalar sum of integers.
 fn is_integer(function: &Function, e: &Expr) -> bool {
     match e {
         Expr::Const(c) => matches!(c, Scalar::I64(_)),

@@ -1,4 +1,4 @@
-//! Passes that keep elements of arrays in registers: scalar replacement.
+//! Passes for scalar replacement: elements of arrays stay in registers.
 
 pub(super) mod forward_stores;
 pub(super) mod promote_elements;

@@ -10,8 +10,8 @@
 //! }
 //! ```
 //!
-//! There may be several, as the rows of a block. Where some iterations take another way to the same
-//! elements, through a loop over them, they are put back before and fetched after:
+//! There may be several elements, such as the rows of a block. If some iterations reach the same elements through an
+//! inner loop, registers are stored before that loop and loaded after it:
 //!
 //! ```text
 //! for p in lo..hi {
@@ -27,9 +27,9 @@
 //! y[q] = s; y[q + 1] = s_2
 //! ```
 //!
-//! The operations and their order stay the same; what is stored has the type of the register. An
-//! element that other iterations of a parallel loop update too is combined with what a loop makes of
-//! the operator's identity:
+//! The operations and their order stay the same; stored values have the type of the register. An element that other
+//! iterations of a parallel loop update as well is updated once with the loop's reduction, which starts from the
+//! operator's identity:
 //!
 //! ```text
 //! for p in lo..hi { update y[q] by sum: A[p] }
@@ -52,9 +52,9 @@ use crate::transform::affine::{beside_constant, inlined, reads, reads_inputs_onl
 use crate::transform::copies::Names;
 use crate::transform::{fresh, rewrite};
 
-/// The most elements that are kept at the same time.
+/// The largest number of elements in registers at the same time.
 const MOST: usize = 8;
-/// The most iterations of a loop over elements.
+/// The largest trip count of an inner loop over elements.
 const ITERATIONS: i64 = 8;
 
 /// The pass.
@@ -69,7 +69,7 @@ fn kept(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     if let Some(Stmt::Update { array, index, .. }) = inlined(body).map(|(_, last)| last) {
         return combined(function, s, array, index);
     }
-    // No element is known to be stored back where an iteration may end early.
+    // If an iteration may end early, an element might not be stored back.
     if body.iter().any(fails) {
         return None;
     }
@@ -88,8 +88,7 @@ fn kept(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     Some(vec![when(lt(lo.clone(), hi.clone()), [before, vec![nest], after].concat())])
 }
 
-/// The arrays that a block stores to, each once, but for those of statements that no element survives in a
-/// register.
+/// The arrays that a block stores to, each once, except in statements in which no element can stay in a register.
 fn stored(block: &[Stmt]) -> Vec<Array> {
     let mut found = vec![];
     for s in block {
@@ -105,10 +104,10 @@ fn stored(block: &[Stmt]) -> Vec<Array> {
     found
 }
 
-/// Elements of an array that every iteration of a loop reads before it writes them, and no others.
+/// The elements of an array that a loop uses, all of which every iteration reads before it writes them.
 struct Elements {
     array: Array,
-    /// The index of each, and the register that it stays in.
+    /// The index of each element, and its register.
     kept: Vec<(Expr, Var)>,
 }
 
@@ -206,22 +205,22 @@ impl Elements {
     }
 }
 
-/// What a way through a block does with an array.
+/// How the paths through a block use an array.
 struct Seen<'f> {
     function: &'f Function,
     array: Array,
-    /// The variables that have other values in other iterations.
+    /// The variables whose values differ between iterations.
     changed: Vec<Var>,
-    /// The elements that every way reads before it may write them.
+    /// The elements that every path reads before it may write them.
     read: Vec<Expr>,
     /// All elements.
     all: Vec<Expr>,
-    /// The elements that some way writes.
+    /// The elements that some path writes.
     written: Vec<Expr>,
 }
 
 impl Seen<'_> {
-    /// Nothing if elements cannot be told apart, or an iteration may end early.
+    /// `None` if elements cannot be distinguished, or an iteration may end early.
     fn block(&mut self, block: &[Stmt], names: &mut Names) -> Option<()> {
         for s in block {
             if let Stmt::Fail(_) = s {
@@ -246,7 +245,7 @@ impl Seen<'_> {
                     (self.read, self.written) = before;
                     self.block(otherwise, &mut names.clone())?;
                     self.read.retain(|index| read.contains(index));
-                    // Each once: conditions one behind the other would double them.
+                    // Each once: consecutive conditions would double them.
                     let fresh = written.into_iter().filter(|index| !self.written.contains(index));
                     let fresh: Vec<Expr> = fresh.collect();
                     self.written.extend(fresh);
@@ -276,7 +275,7 @@ impl Seen<'_> {
         let mut known = Some(());
         e.walk(&mut |e| match e {
             Expr::Len(array) if *array == self.array => known = None,
-            // The second may not be asked for.
+            // The second operand may not be evaluated.
             Expr::AndThen(_, b) if reads(b, self.array) => known = None,
             Expr::Load { array, index, lanes } if *array == self.array => {
                 match self.fixed(index, names).filter(|_| *lanes == 1) {
@@ -294,14 +293,14 @@ impl Seen<'_> {
         known
     }
 
-    /// An index in terms of what is loop-invariant.
+    /// An index in terms of loop-invariant variables.
     fn fixed(&self, index: &Expr, names: &Names) -> Option<Expr> {
         let index = settled(names.resolved(index));
         let same = !self.changed.iter().any(|v| mentions(&index, *v));
         (same && reads_inputs_only(self.function, &index)).then_some(index)
     }
 
-    /// Whether some way goes through no loop over elements.
+    /// Whether some path has no loop over elements.
     fn is_direct(&self, body: &[Stmt]) -> bool {
         body.iter().all(|s| match s {
             s if !touches(s, self.array) => true,
@@ -320,7 +319,7 @@ fn iterations(s: &Stmt) -> Option<std::ops::Range<i64>> {
     (lo < hi && hi.saturating_sub(*lo) <= ITERATIONS).then_some(*lo..*hi)
 }
 
-/// An index of which the constant part is one number.
+/// An index with its constant part folded into one number.
 fn settled(index: Expr) -> Expr {
     match beside_constant(&index) {
         (rest, 0) => rest,
@@ -328,7 +327,7 @@ fn settled(index: Expr) -> Expr {
     }
 }
 
-/// Whether a statement may end the function.
+/// Whether a statement may end the call.
 fn fails(s: &Stmt) -> bool {
     matches!(s, Stmt::Fail(_)) || s.blocks().flatten().any(fails)
 }
@@ -340,7 +339,7 @@ fn touches(s: &Stmt, array: Array) -> bool {
         || s.blocks().flatten().any(|s| touches(s, array))
 }
 
-/// The load and store of an element that a loop updates in every iteration.
+/// The code for an element that a loop updates in every iteration: the loop with a register, and one update.
 fn combined(function: &mut Function, s: &Stmt, array: Array, index: Expr) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let (last, names) = body.split_last()?;
@@ -413,7 +412,7 @@ mod tests {
              for p in 0..n { k = 2 * i s = s + A[p] k = 2 * i + 1 s_2 = s_2 + A[p] } \
              y[2 * i] = s y[2 * i + 1] = s_2 }",
         );
-        // Another way to them, through a loop.
+        // Another path to the elements, through a loop.
         check(
             "for p in 0..n { if n < i64(crd[p]) { for k in 0..2 { t = 0.0 \
              for j in 0..n { t = t + A[j] } y[i + k] = y[i + k] + t } } else { y[i] = y[i] + A[p] y[i + 1] = y[i + 1] * A[p] } }",

@@ -1,4 +1,4 @@
-//! Rows that a loop adds to many times stay in registers, where they are as long as some of these.
+//! Rows that a loop adds to many times stay in registers, if their length is one of a few.
 //!
 //! ```text
 //! for p in row { s = dot(C[i..], D[k..]); for l in 0..n { A[a + l] = fma(s, E[k * n + l], A[a + l]) } }
@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! Unlike tiles these do not repeat what else the loop does, so it may be anything that does not see the
-//! row. Each element is summed in the same order as before.
+//! Unlike register tiles, this does not repeat the rest of the loop, which may be anything that does not use the row.
+//! Each element is summed in the same order as before.
 
 use crate::ids::Array;
 use crate::ir::build::{eq, int};
@@ -22,9 +22,9 @@ use crate::ir::{Expr, Function, Stmt};
 use crate::transform::Target;
 use crate::transform::vector::register_tile::{Inner, as_inner, is_tiled, tiled};
 
-/// Lengths of rows, as users of dense factors have them.
+/// Common row lengths of dense factors.
 const LENGTHS: [i64; 2] = [64, 32];
-/// Loops of more statements are not written down once more for each length.
+/// The largest number of statements in a loop that is copied for each length.
 const MOST_STATEMENTS: usize = 48;
 
 /// The pass.
@@ -53,7 +53,7 @@ fn block(function: &mut Function, stmts: Vec<Stmt>, target: Target) -> Vec<Stmt>
     out
 }
 
-/// A loop once for each length, and whether that does what the statement before it did.
+/// The loop once for each length; and whether this replaces the statement before it.
 fn kept(
     function: &mut Function,
     s: &Stmt,
@@ -82,7 +82,7 @@ fn kept(
     }
 }
 
-/// The dense loop below a loop that adds to the same row in every iteration, if nothing else sees that row.
+/// The dense loop within a loop that adds to the same row in every iteration, if nothing else uses that row.
 fn row(function: &Function, s: &Stmt) -> Option<Inner> {
     let mut changed = vec![];
     assigned(std::slice::from_ref(s), &mut changed);
@@ -101,7 +101,7 @@ fn row(function: &Function, s: &Stmt) -> Option<Inner> {
     (statements <= MOST_STATEMENTS).then(|| loops.into_iter().find(is_kept)).flatten()
 }
 
-/// The dense loops below a loop, and how many statements there are.
+/// Collects the dense loops within a loop; returns the number of statements.
 fn inner_loops(function: &Function, s: &Stmt, found: &mut Vec<Inner>) -> usize {
     let mut statements = 1;
     for below in s.blocks().flatten() {
@@ -111,7 +111,7 @@ fn inner_loops(function: &Function, s: &Stmt, found: &mut Vec<Inner>) -> usize {
     statements
 }
 
-/// How often an array is mentioned.
+/// How often a statement uses an array.
 fn mentioned(s: &Stmt, array: Array) -> usize {
     let mut count = usize::from(match s {
         Stmt::Store { array: a, .. }
@@ -144,7 +144,7 @@ mod tests {
         parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"))
     }
 
-    /// A loop over entries that takes a sum and adds with it to a row.
+    /// A loop over entries that takes a sum and adds it, times a vector, to a row.
     fn entries(sum: &str, row: &str) -> Function {
         let iteration = format!("j = crd[p] v = splat(0.0, 8) {sum} s = sum(v)");
         read(&format!(

@@ -1,16 +1,16 @@
-//! Assignments that nothing reads, and statements that then have no effect.
+//! Removes assignments that are never read, and statements that then have no effect.
 
 use crate::ids::{Id, Var};
 use crate::ir::{Expr, Function, Stmt};
 
-/// A body without them, and whether there were any.
+/// A body without these, and whether anything was removed.
 pub(super) fn remove(function: &Function, body: Vec<Stmt>) -> (Vec<Stmt>, bool) {
     let mut dead = Dead { removed: false };
     let body = dead.block(body, &mut Live(vec![false; function.vars.len()]));
     (body, dead.removed)
 }
 
-/// The variables whose value may yet be read.
+/// The variables whose value may still be read.
 #[derive(Clone)]
 struct Live(Vec<bool>);
 
@@ -64,7 +64,7 @@ impl Live {
         }
     }
 
-    /// Adds what a body reads of what was assigned before it: by itself, if it runs again.
+    /// Adds the variables that a body reads from before it, including from its own previous iteration.
     fn again(&mut self, body: &[Stmt]) {
         let mut first = Live(vec![false; self.0.len()]);
         first.before(body);

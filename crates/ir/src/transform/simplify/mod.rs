@@ -1,5 +1,4 @@
-//! What needs not be computed, is not: constants are folded, copies replaced by what they copy,
-//! and statements without effect removed.
+//! Simplification: folds constants, propagates copies, and removes statements without effect.
 //!
 //! ```text
 //! k_begin = 0; k_hi = n
@@ -7,8 +6,8 @@
 //! for k in k_mid..k_hi { .. }                                for k in k_mid..n { .. }
 //! ```
 //!
-//! Every value keeps its bits. Variables that name a position or a coordinate stay, even where
-//! they are used once: they are for the reader, and machine code has no names.
+//! Every value keeps its bits. Variables that name a position or a coordinate stay, even if they are used once: they
+//! help readers, and cost nothing in machine code.
 
 mod dead;
 mod rules;
@@ -22,8 +21,7 @@ use crate::ir::flow::assigned;
 use crate::ir::number::number;
 use crate::ir::{Expr, Function, Stmt};
 
-/// How often the pass may find more to do after what it did; it is done earlier if it finds
-/// nothing.
+/// The largest number of rounds; the pass ends earlier if a round finds nothing to do.
 const ROUNDS: usize = 8;
 
 /// The pass.
@@ -42,17 +40,17 @@ pub(super) fn simplify(mut function: Function) -> Function {
     number(function)
 }
 
-/// What a variable is known to be equal to.
+/// The known value of a variable.
 #[derive(Clone, Copy, PartialEq)]
 enum Value {
     Const(Scalar),
     Copy(Var),
 }
 
-/// Walks in the order of evaluation.
+/// A walk in the order of evaluation.
 struct Forward<'f> {
     function: &'f Function,
-    /// The variables with a known value. Short, since loops forget what they assign.
+    /// The variables with a known value. There are few, since loops forget what they assign.
     known: Vec<(Var, Value)>,
     changed: bool,
 }
@@ -113,7 +111,7 @@ impl Forward<'_> {
                 let Some((lo, hi, body)) = self.iterations(var, lo, hi, body) else { return };
                 out.push(Stmt::Parallel { unit, var, lo, hi, combined, body });
             }
-            // What is known before a loop decides whether it begins.
+            // Facts before a loop decide whether it has a first iteration.
             Stmt::While { ref cond, .. } if self.expr(cond.clone()) == truth(false) => {
                 self.changed = true;
             }
@@ -157,7 +155,7 @@ impl Forward<'_> {
         out.push(Stmt::If { cond, then, otherwise });
     }
 
-    /// A block that may run any number of times, of whose assignments nothing is known.
+    /// A block that may run any number of times, so nothing is known of its assignments.
     fn inner(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
         let before = self.known.clone();
         let block = self.block(block);
@@ -194,7 +192,7 @@ impl Forward<'_> {
         e
     }
 
-    /// The value that a whole right side has.
+    /// The value of a whole right side.
     fn whole(&mut self, e: Expr) -> Expr {
         let e = self.expr(e);
         match self.value(&e) {
@@ -203,7 +201,7 @@ impl Forward<'_> {
         }
     }
 
-    /// What a variable is known to be equal to.
+    /// The known value of a variable.
     fn value(&self, e: &Expr) -> Option<Expr> {
         let Expr::Var(v) = e else { return None };
         let (_, value) = self.known.iter().find(|(var, _)| var == v)?;
@@ -213,8 +211,8 @@ impl Forward<'_> {
         })
     }
 
-    /// What follows from operands that are known floats. Where nothing does they keep their names:
-    /// `s + t` reads better than `0.0 + t`.
+    /// The simplified expression, if it follows from known floats. Otherwise the operands keep their names: `s + t`
+    /// reads better than `0.0 + t`.
     fn with_floats(&self, e: &Expr) -> Option<Expr> {
         let mut some = false;
         e.for_each_child(&mut |child| some |= self.value(child).is_some());
@@ -236,7 +234,7 @@ fn never_runs(lo: &Expr, hi: &Expr) -> bool {
     }
 }
 
-/// Whether a block surely ends the call.
+/// Whether a block certainly ends the call.
 fn ends(block: &[Stmt]) -> bool {
     matches!(block.last(), Some(Stmt::Fail(_)))
 }

@@ -6,18 +6,18 @@ use crate::algebra::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::ir::{Expr, Function};
 
-/// For which operands a rule holds.
+/// The operand types for which a rule holds.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum On {
     /// Integers and floats.
     Numbers,
     Integers,
-    /// Integers without sign.
+    /// Unsigned integers.
     Unsigned,
     Truth,
 }
 
-/// Which operand is special, and what it is: a constant, as a number, or the other operand.
+/// The special operand, and its value: a constant, as a number, or the other operand.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Special {
     Left(f64),
@@ -25,15 +25,15 @@ pub(super) enum Special {
     Same,
 }
 
-/// What the expression is equal to: the operand that is not special (the first of two equal ones),
-/// or a constant, as a number.
+/// The value of the expression: the operand that is not special (the first of two equal ones), or a constant, as a
+/// number.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Gives {
     Other,
     Constant(f64),
 }
 
-/// Identities, one a line. A constant -0 is 0 for integers.
+/// Identities, one per line. A constant -0 is 0 for integers.
 pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 38] = {
     use BinaryOp::*;
     use Gives::*;
@@ -81,7 +81,7 @@ pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 38] = {
     ]
 };
 
-/// An expression that is equal to this one and simpler, if a rule gives one.
+/// A simpler expression with the same value, if a rule gives one.
 pub(super) fn apply(function: &Function, e: &Expr) -> Option<Expr> {
     match e {
         Expr::Binary(op, a, b) => match (&**a, &**b) {
@@ -120,7 +120,7 @@ fn constant(e: &Expr) -> Option<Scalar> {
     }
 }
 
-/// Operators whose value is the same to the bit wherever it is computed.
+/// Operators whose values have the same bits on every machine.
 fn folded(op: BinaryOp, x: Scalar, y: Scalar) -> Option<Expr> {
     let float = x.register().is_float();
     let rounded_once = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div);
@@ -129,7 +129,7 @@ fn folded(op: BinaryOp, x: Scalar, y: Scalar) -> Option<Expr> {
     if known { exact(eval::binary(op, x, y)) } else { None }
 }
 
-/// A constant; but for NaNs, whose bits are the machine's choice.
+/// A constant, except for NaNs, whose bits are up to the machine.
 fn exact(c: Scalar) -> Option<Expr> {
     c.same_value(c).then_some(())?;
     let nan = c.register().is_float() && c.as_f64().is_nan();
@@ -189,7 +189,7 @@ fn converted(function: &Function, to: Register, a: &Expr) -> Option<Expr> {
         _ if function.type_of(a).register == to => Some(a.clone()),
         Expr::Convert(through, b) => {
             let from = function.type_of(b).register;
-            // A truth value is 0 or 1 in every type; so is an element of an array of them.
+            // A truth value is 0 or 1 in every type, and so are elements of arrays of truth values.
             let elements = |e: &Expr| match e {
                 Expr::Load { array, .. } => function.arrays[*array].elem == DataType::Bool,
                 _ => false,
