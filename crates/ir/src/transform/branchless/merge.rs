@@ -1,4 +1,4 @@
-//! Merges with unpredictable branches take a step of one operand or the other without a branch.
+//! Makes merges with unpredictable branches branchless: each step advances one operand or the other by arithmetic.
 //!
 //! ```text
 //! while pA < pA_end && pB < pB_end {
@@ -20,9 +20,9 @@
 //! } else { as before }
 //! ```
 //!
-//! Merges of random patterns are wrong about every other branch, and take 0.7 of the time without;
-//! those of stencils are predicted, and take up to twice as long. Some segments are asked which steps their merges
-//! begin with: patterns are mixed if most neighbours begin with other steps.
+//! In merges of random patterns, every other branch is mispredicted, and branchless code takes 0.7 of the time;
+//! branches of stencils are predicted, and branchless code takes up to twice as long. A probe runs the first steps of
+//! merges for some segments: patterns are mixed if most neighbours begin with different steps.
 
 use super::steps::{Choice, reads};
 use crate::algebra::BinaryOp;
@@ -34,16 +34,16 @@ use crate::ir::build::{
 use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::{Target, fresh};
 
-/// So many segments are asked at most.
+/// The largest number of probed segments.
 const ASKED: i64 = 16;
-/// So many steps of each are looked at.
+/// The number of steps probed in each.
 const STEPS: i64 = 12;
-/// Merges of fewer coordinates are over before anything is asked.
+/// Merges of fewer coordinates finish before a probe would pay.
 const WORTH: i64 = 1 << 14;
 
 /// The pass.
 pub(in crate::transform) fn branchless_merges(mut function: Function, target: Target) -> Function {
-    // Whoever looks ahead for hints has branches to predict.
+    // Targets that want prefetch hints are those that predict branches.
     if !target.prefetches {
         return function;
     }
@@ -59,7 +59,7 @@ struct Merges<'f> {
     function: &'f mut Function,
     /// How often each variable is read.
     reads: Vec<usize>,
-    /// Merges that are asked about, and the variables with the answers.
+    /// Probed merges, and the variables with the results.
     known: Vec<(Merged, Var)>,
     questions: Vec<Stmt>,
 }
@@ -68,11 +68,11 @@ struct Merges<'f> {
 #[derive(Clone, Copy, PartialEq)]
 struct Merged {
     sides: [Side; 2],
-    /// Whether it is segments of the same number that meet.
+    /// Whether segments with the same number are merged.
     aligned: bool,
 }
 
-/// Coordinates, and where their segments begin.
+/// The coordinates and the segments of one operand.
 #[derive(Clone, Copy, PartialEq)]
 struct Side {
     pos: Array,
@@ -84,8 +84,8 @@ impl Merges<'_> {
         block.into_iter().map(|s| self.asked_before(s)).collect()
     }
 
-    /// A loop over merges as two loops, of which the answer chooses one; others with what is inside of
-    /// them changed.
+    /// A loop over merges as two loops, of which the probe's result chooses one; other statements with their blocks
+    /// changed.
     fn asked_before(&mut self, s: Stmt) -> Stmt {
         if let Stmt::For { var, lo, hi, step, body } = &s
             && let Some((at, mixed, merge)) = (0..body.len()).find_map(|at| {
@@ -102,8 +102,8 @@ impl Merges<'_> {
         s.map_children(&mut |e| e, &mut |b| self.block(b))
     }
 
-    /// A branchless merge, given what comes before it in the same block, and the variable that
-    /// says whether these are hard to predict.
+    /// A branchless merge, given the statements before it in the same block, and the variable that says whether its
+    /// branches are unpredictable.
     fn without_branch(&mut self, before: &[Stmt], s: &Stmt) -> Option<(Var, Stmt)> {
         let Stmt::While { cond, body } = s else { return None };
         let [(p, p_end), (q, q_end)] = live(cond)?;
@@ -136,7 +136,7 @@ impl Merges<'_> {
         Some((mixed, Stmt::While { cond: cond.clone(), body }))
     }
 
-    /// The variable that says whether neighbours begin with other steps.
+    /// The variable that says whether neighbours begin with different steps.
     fn mixed(&mut self, merged: Merged) -> Var {
         if let Some((_, answer)) = self.known.iter().find(|(known, _)| *known == merged) {
             return *answer;
@@ -182,8 +182,7 @@ impl Merges<'_> {
         answer
     }
 
-    /// Gives a variable the segment of one of some coordinates that lie evenly in their array; two
-    /// segments follow it.
+    /// Sets a variable to the number of a segment, chosen evenly over the array; two more segments follow it.
     fn asked(&mut self, side: Side, (iteration, asked): (Var, Var), segment: Var) -> Vec<Stmt> {
         let [at, end, middle] =
             ["at", "last", "middle"].map(|name| fresh(self.function, name, Type::INDEX));
@@ -207,7 +206,7 @@ impl Merges<'_> {
         ]
     }
 
-    /// Gives a variable a number for the first steps of a merge of two segments.
+    /// Sets a variable to a number that encodes the first steps of a merge of two segments.
     fn path(&mut self, sides: [Side; 2], segments: [Expr; 2], path: Var) -> Vec<Stmt> {
         let names = ["one", "other", "steps", "c", "d"];
         let [p, q, steps, c, d] = names.map(|name| fresh(self.function, name, Type::INDEX));
@@ -239,7 +238,7 @@ impl Merges<'_> {
     }
 }
 
-/// The positions of two operands and their ends, if both are live.
+/// The positions of two operands and their ends, if the condition tests both.
 fn live(cond: &Expr) -> Option<[(Var, Var); 2]> {
     let Expr::AndThen(a, b) = cond else { return None };
     let before = |e: &Expr| match e {
@@ -252,7 +251,7 @@ fn live(cond: &Expr) -> Option<[(Var, Var); 2]> {
     Some([before(a)?, before(b)?])
 }
 
-/// The variable with the coordinate at a position, and the array that it is of.
+/// The variable with the coordinate at a position, and the array of coordinates.
 fn coordinate(s: &Stmt, position: Var) -> Option<(Var, Array)> {
     match s {
         Stmt::Assign { var, value: Expr::Load { array, index, lanes: 1 } }
@@ -264,7 +263,7 @@ fn coordinate(s: &Stmt, position: Var) -> Option<(Var, Array)> {
     }
 }
 
-/// The array that says where the segment from a position to an end begins, and its number.
+/// The positions array and the number of the segment that begins at a position and ends at `end`.
 fn segment(before: &[Stmt], position: Var, end: Var) -> Option<(Array, Expr)> {
     let value_of = |of: Var| {
         before.iter().rev().find_map(|s| match s {
@@ -273,7 +272,7 @@ fn segment(before: &[Stmt], position: Var, end: Var) -> Option<(Array, Expr)> {
         })
     };
     let Expr::Load { array, index, lanes: 1 } = value_of(position)? else { return None };
-    // A single segment has no neighbours to ask.
+    // A single segment has no neighbours to probe.
     if !matches!(**index, Expr::Var(_)) {
         return None;
     }
@@ -291,7 +290,7 @@ mod tests {
 
     const TARGET: Target = Target { prefetches: true, ..Target::SCALAR };
 
-    /// The sum of two matrices by rows, of which `both`, `one` and `other` are the steps.
+    /// The sum of two matrices by rows, with the given steps.
     fn merge(both: &str, one: &str, other: &str) -> Function {
         let text = format!(
             "fn f(n: i64, a_pos: in [i32], a_crd: in [i32], b_pos: in [i32], b_crd: in [i32], \
@@ -343,13 +342,13 @@ mod tests {
                      if v < 9.0 {\n            S[s] = v\n          } else {\n            \
                      fail integer_overflow";
         assert!(text.contains(steps), "{text}");
-        // A name that is read elsewhere stays as it was where the other branch ran.
+        // A variable that is read later keeps its value where the other branch runs.
         let both = "S[0] = w s = s + 1 p = p + 1 q = q + 1";
         let function = merge(both, &one, &other);
         assert_eq!(branchless_merges(function.clone(), TARGET), function);
     }
 
-    /// Elements are read where it is known that they are there: not at an index that the other branch made, and not
+    /// Elements are read only where they are known to exist: not at an index that the other branch computes, and not
     /// without the test of their own branch.
     #[test]
     fn elements_of_one_branch_are_read_in_it() {
@@ -374,7 +373,7 @@ mod tests {
     fn others_stay() {
         let step = "s = s + 1 p = p + 1";
         for function in [
-            // Of different kinds, of what only one has, or advanced in between.
+            // Steps of different kinds, variables that only one step has, or a position that is advanced in between.
             merge("p = p + 1 q = q + 1", step, "q = q + 1"),
             merge("p = p + 1 q = q + 1", "S[0] = A[p] p = p + 1", "S[1] = B[q] q = q + 1"),
             merge("p = p + 1 q = q + 1", "p = p + 1 s = p", "q = q + 1 s = q"),
@@ -385,7 +384,7 @@ mod tests {
         random::check(branchless_merges, TARGET, 300);
     }
 
-    /// Rows of random lengths and coordinates, or all alike.
+    /// Rows of random lengths and coordinates, or all the same.
     fn rows(random: &mut dyn FnMut(u64) -> u64, regular: bool) -> (Vec<i32>, Vec<i32>) {
         let (mut pos, mut crd) = (vec![0], vec![]);
         for row in 0..3000 {
@@ -398,7 +397,7 @@ mod tests {
         (pos, crd)
     }
 
-    /// Large sums, of patterns that are mixed and of such that are not, stay what they are.
+    /// Large sums, of mixed and of regular patterns, keep their values.
     #[test]
     fn sums_stay_the_same() {
         let mut state = 5u64;
@@ -429,7 +428,7 @@ mod tests {
             };
             let (old, new) = (outcome(&before), outcome(&after));
             assert_eq!(old.arrays.last(), new.arrays.last(), "{regular:?}");
-            // Without a branch, both values are read.
+            // Branchless code reads both values.
             let mixed = new.counts.loads > old.counts.loads + 2000;
             assert_eq!(mixed, regular.contains(&false), "{:?} {:?}", old.counts, new.counts);
         }

@@ -1,4 +1,4 @@
-//! Passes that take branches out of loops.
+//! Passes that remove branches from loops.
 
 pub(super) mod merge;
 pub(super) mod probe;

@@ -1,4 +1,4 @@
-//! Blocks of values, one for each step of a stream.
+//! Prefetches blocks of values, one for each step of a stream.
 
 use super::{AHEAD, LINE, Streams};
 use crate::algebra::BinaryOp;
@@ -9,7 +9,7 @@ use crate::ir::{Expr, Stmt};
 use crate::transform::copies::Names;
 
 impl Streams<'_> {
-    /// Hints for the blocks that a step reads at its position, for each step.
+    /// Hints for the blocks that each step reads at its position.
     pub(in crate::transform::memory::prefetch) fn blocks(
         &self,
         position: Var,
@@ -31,7 +31,7 @@ impl Streams<'_> {
         found.into_iter().flat_map(ask).collect()
     }
 
-    /// Adds the inputs that have a block of elements for each position, with their number.
+    /// Adds the inputs with a block of elements for each position, and the size of the block.
     fn read_in_blocks(
         &self,
         block: &[Stmt],
@@ -44,7 +44,7 @@ impl Streams<'_> {
                 e.walk(&mut |e| {
                     let Expr::Load { array, index, .. } = e else { return };
                     let known = found.iter().any(|(known, _)| known == array);
-                    // Smaller ones would be prefetched many times.
+                    // Smaller blocks would be prefetched several times.
                     let line = (LINE / self.function.arrays[*array].elem.size()) as i64;
                     match multiple(&names.resolved(index), position) {
                         Some((size, at))

@@ -10,15 +10,14 @@
 //!     s0 = fma(A_vals[p], x[crd[p]], s0); s1 = ..
 //! ```
 //!
-//! A stream is what is read at the positions of segments that follow each other: from `pos[i]` on,
-//! in the loop over `i`. One hint a segment is cheap where segments are short; sums that were split
-//! give one each iteration, since theirs may be long. Tiles read a segment several times and get none.
-//! Hints are given where the stream is larger than a cache: they take a tenth of the time of SpMV.
-//! Streams are asked for into the second level of cache: into the first, SpMV on a stencil takes 1.25 times as long.
+//! A stream is read at the positions of consecutive segments: from `pos[i]` on, in the loop over `i`. One hint per
+//! segment is cheap if segments are short; split sums have one in each iteration, since their segments may be long.
+//! Tiles read a segment several times and get none. Hints are given only if the stream is larger than a cache: they
+//! take a tenth of the time of SpMV. Streams are prefetched into the second level of cache: into the first, SpMV on a
+//! stencil takes 1.25 times as long.
 //!
-//! The rows of a dense operand that a stream of coordinates chooses are unordered: where a sum
-//! goes over such a row, or a tile takes a few lines of it, those of a later coordinate are asked
-//! for.
+//! The rows of a dense operand that a stream of coordinates chooses are unordered: a sum over such a row, or a tile
+//! that takes a few of its lines, prefetches the row of a later coordinate.
 //!
 //! ```text
 //! ahead = min(pos[i + 1] + 16, pos[n]) - pos[i + 1]
@@ -30,12 +29,12 @@
 //! }
 //! ```
 //!
-//! Sums over rows that are in cache because of the rows before would take longer for hints, so it is
-//! asked whether coordinates stay close to those of the last segment.
+//! If earlier rows keep the rows of a sum in cache, hints would only take time, so a probe tests whether coordinates
+//! stay close to those of the previous segment.
 //!
-//! Where each step of a stream has a block of values, each step asks for one.
+//! If each step of a stream has a block of values, each step prefetches one.
 //!
-//! Entries that are put in the next slot of the row, or column, of their coordinate get hints too.
+//! Entries that are written to the next slot of their coordinate's row, or column, get hints as well.
 
 mod blocks;
 mod rows;
@@ -49,9 +48,9 @@ use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::Target;
 use crate::transform::branchless::probe::Questions;
 
-/// How far ahead, in bytes: two pages of the smallest kind.
+/// The distance of hints, in bytes: two of the smallest pages.
 const AHEAD: usize = 8 << 10;
-/// Bytes of an array that no cache keeps for sure.
+/// From this size on, in bytes, an array certainly exceeds the caches.
 const CACHE: usize = 8 << 20;
 /// Bytes that one hint fetches.
 const LINE: usize = 64;
@@ -77,29 +76,29 @@ pub(in crate::transform) fn prefetch(mut function: Function, target: Target) -> 
 
 struct Streams<'f> {
     function: &'f mut Function,
-    /// What is asked about the streams.
+    /// The probes of streams.
     questions: Questions,
-    /// The arrays of which it is asked whether they are larger than a cache, and the answers.
+    /// The arrays whose size is compared with the caches, and the variables with the results.
     sizes: Vec<(Array, Var)>,
-    /// The loops around, outermost first.
+    /// The surrounding loops, outermost first.
     iterations: Vec<Iteration>,
-    /// The loop around, if it is over the positions of a stream.
+    /// The surrounding loop, if it is over the positions of a stream.
     steps: Option<Steps>,
-    /// The variables that hold where a segment begins.
+    /// The variables that hold the begin of a segment.
     positions: Vec<Var>,
 }
 
-/// A loop around.
+/// A surrounding loop.
 struct Iteration {
     /// `None` for a block that not every iteration runs.
     var: Option<Var>,
-    /// Whether it takes every value.
+    /// Whether it visits every value.
     is_every: bool,
-    /// Its end, if that stays the same inside.
+    /// Its end, if that is loop-invariant.
     end: Option<Expr>,
 }
 
-/// A coordinate that a stream has at each step, and the variable that is set to it.
+/// A coordinate that a stream has at each step, and the variable that is assigned it.
 #[derive(Clone, PartialEq)]
 struct Chosen {
     var: Var,
@@ -109,16 +108,16 @@ struct Chosen {
 /// A loop over the positions of a stream.
 struct Steps {
     position: Var,
-    /// What says where segments begin.
+    /// The positions array.
     segments: Array,
-    /// Where this segment ends, and the last one.
+    /// The end of this segment, and of the last one.
     ends: [Expr; 2],
-    /// How many steps ahead hints go, and the variable that is less where the stream ends.
+    /// The distances of hints in steps, with variables that are smaller near the end of the stream.
     ahead: Vec<(i64, Var)>,
 }
 
 impl Steps {
-    /// The position some steps on.
+    /// The position `steps` later.
     fn later(&mut self, function: &mut Function, steps: i64) -> Expr {
         let var = match self.ahead.iter().find(|(by, _)| *by == steps) {
             Some((_, var)) => *var,
@@ -131,7 +130,7 @@ impl Steps {
         add(Expr::Var(self.position), Expr::Var(var))
     }
 
-    /// Says, before the loop, how many steps are left.
+    /// Computes the numbers of remaining steps, before the loop.
     fn names(self) -> impl Iterator<Item = Stmt> {
         let [end, last] = self.ends;
         self.ahead.into_iter().map(move |(steps, var)| {
@@ -217,7 +216,7 @@ impl Streams<'_> {
         [hinted, body].concat()
     }
 
-    /// A loop over the segment of some iteration around.
+    /// A loop over the segment of a surrounding iteration.
     fn steps_over(&self, position: Var, lo: &Expr, hi: &Expr) -> Option<Steps> {
         let segments =
             |iteration: &&Iteration| iteration.is_every && self.is_segment(iteration, lo, hi);
@@ -228,21 +227,19 @@ impl Streams<'_> {
         Some(Steps { position, segments: *array, ends, ahead: vec![] })
     }
 
-    /// Whether an expression is where the segment of this iteration begins, of which statements that
-    /// follow read the end.
+    /// Whether an expression is the begin of this iteration's segment, whose end the following statements read.
     fn begins(&self, e: &Expr, rest: &[Stmt]) -> bool {
         rest.iter().flat_map(Stmt::exprs).any(|end| self.begins_to(e, end))
     }
 
-    /// Whether two expressions are the beginning and the end of the segment of this iteration, also
-    /// where not every iteration has one.
+    /// Whether two expressions are the begin and the end of this iteration's segment, also where not every iteration
+    /// has one.
     fn begins_to(&self, e: &Expr, end: &Expr) -> bool {
         let iteration = self.iterations.iter().rfind(|iteration| iteration.var.is_some());
         iteration.is_some_and(|iteration| iteration.is_every && self.is_segment(iteration, e, end))
     }
 
-    /// Whether two expressions are the beginning and the end of the segment of some iteration, or of what
-    /// lies between others.
+    /// Whether two expressions are the begin and the end of an iteration's segment, or of a range between segments.
     fn is_segment(&self, iteration: &Iteration, e: &Expr, end: &Expr) -> bool {
         let begin = unbounded(e, BinaryOp::Max);
         let (Expr::Load { array, index, lanes: 1 }, Some(iteration)) = (begin, iteration.var)
@@ -254,8 +251,7 @@ impl Streams<'_> {
         **index == Expr::Var(iteration) && is_end && self.is_input(*array)
     }
 
-    /// The coordinate that a variable is set to by one of these statements, as a stream has it at a
-    /// position.
+    /// The coordinate that one of these statements assigns to a variable, as a stream has it at a position.
     fn chosen(&self, statements: &[Stmt], position: Var, by: &Expr) -> Option<Chosen> {
         statements.iter().find_map(|s| match s {
             Stmt::Assign { var, value: coordinate @ Expr::Load { array, index, .. } }
@@ -269,7 +265,7 @@ impl Streams<'_> {
         })
     }
 
-    /// A hint for the line at an index of an array, for the coordinate that the stream has `steps` on.
+    /// A hint for an index of an array, at the coordinate that the stream has `steps` later.
     fn hint(&mut self, array: Array, index: Expr, chosen: &Chosen, steps: i64) -> Option<Stmt> {
         if self.function.arrays[array].streamed {
             return None;
@@ -284,11 +280,11 @@ impl Streams<'_> {
         self.function.arrays[array].role == ArrayRole::Input
     }
 
-    /// Hints for what statements read at a position, which begins at `from`.
+    /// Hints for the elements that statements read at a position, which starts at `from`.
     fn hints(&mut self, block: &[Stmt], position: Var, from: &Expr, out: &mut Vec<Stmt>) {
         let mut arrays = vec![];
         self.read_at(block, position, &mut arrays);
-        // Arrays of one stream are as long as each other, or shorter.
+        // Arrays of one stream have the same length, or are shorter.
         let size = |array: &Array| self.function.arrays[*array].elem.size();
         let Some(largest) = arrays.iter().copied().max_by_key(size) else { return };
         let hints = arrays.into_iter().map(|array| {
@@ -309,7 +305,7 @@ impl Streams<'_> {
         answer
     }
 
-    /// What answers how large arrays are.
+    /// The statements that compare arrays with a cache.
     fn sizes(&self) -> Vec<Stmt> {
         let asked = |(array, answer): &(Array, Var)| {
             let most = CACHE / self.function.arrays[*array].elem.size();
@@ -318,7 +314,7 @@ impl Streams<'_> {
         self.sizes.iter().map(asked).collect()
     }
 
-    /// Adds the inputs that statements read at a position, or at one of a loop from there on.
+    /// Adds the inputs that statements read at a position, or in a loop that starts from it.
     fn read_at(&self, block: &[Stmt], position: Var, arrays: &mut Vec<Array>) {
         for s in block {
             for e in s.exprs() {
@@ -343,7 +339,7 @@ impl Streams<'_> {
     }
 }
 
-/// The variable that the last statement of a body adds 1 to, if no other assigns it.
+/// The variable to which the last statement of a body adds 1, if no other statement assigns it.
 fn counted(body: &[Stmt]) -> Option<Var> {
     let (Stmt::Assign { var, value }, others) = body.split_last()? else { return None };
     let mut changed = vec![];
@@ -351,7 +347,7 @@ fn counted(body: &[Stmt]) -> Option<Var> {
     (*value == add(Expr::Var(*var), int(1)) && !changed.contains(var)).then_some(*var)
 }
 
-/// What a value is if it does not lie beyond a bound.
+/// A value without its bound, if it has one.
 fn unbounded(e: &Expr, bound: BinaryOp) -> &Expr {
     match e {
         Expr::Binary(op, _, value) if *op == bound => value,
@@ -366,7 +362,7 @@ mod tests {
 
     const TARGET: Target = Target { prefetches: true, ..Target::SCALAR };
 
-    /// Expects hints, given with the statement after each.
+    /// Expects these hints, each given with the following statement.
     fn check(body: &str, expect: &[&str]) {
         let head = "fn f(n: i64, pos: in [i32], crd: in [i32], A: in [f64], x: in [f64], \
                     next: out [i32], y: out [f64]) {\n  var i, j, k, p, q: i64\n  var s: f64\n  var v: f64x8\n";
@@ -443,7 +439,7 @@ mod tests {
                 "prefetch y[next[crd[p + ahead] + 1]] | }",
             ],
         );
-        // Not every step may have a slot.
+        // Some steps may have no slot.
         check(&with("if j > 2 {\n y[k] = 0.0\n }\n"), &streams);
     }
 
@@ -458,7 +454,7 @@ mod tests {
                 "prefetch x[crd[p + ahead] * n + q + 8] | }",
             ],
         );
-        // A tile asks for its own lines of them.
+        // A tile prefetches its own lines of rows.
         check(
             "for i in 0..n {\n for k in 0..n step 16 {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
              v = fma(v, x[j * n + k; 8], v)\n v = fma(v, x[j * n + k + 8; 8], v)\n }\n }\n }",
@@ -467,7 +463,7 @@ mod tests {
                 "prefetch x[crd[p + ahead] * n + k + 8] | }",
             ],
         );
-        // Where the segments end must be known.
+        // The end of the segments must be known.
         check(
             "k = n\n for i in 0..k {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
              for q in 0..n step 16 {\n v = fma(A[q; 8], x[j * n + q; 8], v)\n }\n }\n k = 0\n }",

@@ -1,4 +1,4 @@
-//! Rows of a dense operand that a stream of coordinates chooses.
+//! Prefetches rows of a dense operand that a stream of coordinates chooses.
 
 use super::{Chosen, LINE, Streams};
 use crate::algebra::{BinaryOp, UnaryOp};
@@ -7,25 +7,26 @@ use crate::ir::build::{add, binary, div, int, load, lt, sub, when};
 use crate::ir::{Expr, Stmt};
 use crate::transform::branchless::probe::Holds;
 
-/// How many coordinates ahead rows are asked for.
+/// The distance of prefetched rows, in coordinates.
 const AHEAD: i64 = 16;
-/// Rows further apart than that are not expected in cache because of each other.
+/// Rows further apart than this are not expected to keep each other in cache.
 const FAR: i64 = 1 << 10;
-/// Bytes of a row: wider tiles leave no time between hints, they read what the processor prefetches itself.
+/// The largest row of a tile, in bytes: wider tiles leave no time between hints, and the processor prefetches their
+/// lines itself.
 const NARROW: usize = 128;
 
-/// What is read of a row that a coordinate of a stream chooses.
+/// The elements of a row that a step reads; a coordinate of a stream chooses the row.
 struct Row {
     array: Array,
     chosen: Chosen,
-    /// Where vectors of so many lanes are read.
+    /// The indices of vectors with this number of lanes.
     vectors: Vec<Expr>,
     lanes: usize,
 }
 
 impl Streams<'_> {
-    /// Hints for the rows that a sum will go over in later steps of the stream, for each iteration of the
-    /// sum; `before` is what comes before the sum in the same block.
+    /// Hints for the rows that a sum will read in later steps of the stream, one for each iteration of the sum;
+    /// `before` are the statements before the sum in the same block.
     pub(in crate::transform::memory::prefetch) fn summed_rows(
         &mut self,
         before: &[Stmt],
@@ -37,7 +38,7 @@ impl Streams<'_> {
         }
         let mut hints = vec![];
         for row in self.rows(before, body) {
-            // Later vectors of the same sum are on lines that are asked for already.
+            // Later vectors of the same sum are on lines that are already prefetched.
             let line = LINE / self.function.arrays[row.array].elem.size();
             let lines = (0..step).step_by(line).filter_map(|k| {
                 self.hint(row.array, add(row.vectors[0].clone(), int(k)), &row.chosen, AHEAD)
@@ -48,8 +49,8 @@ impl Streams<'_> {
         hints
     }
 
-    /// Whether the rows that a coordinate chooses are others in the next segment of the stream: in
-    /// the middle of it, the coordinate is far away.
+    /// The condition that the next segment of the stream chooses other rows: in its middle, the coordinate is far
+    /// away.
     fn scattered(&mut self, chosen: &Chosen) -> Option<Expr> {
         let segments = self.steps.as_ref()?.segments;
         let Expr::Load { array: coordinates, .. } = chosen.coordinate else { return None };
@@ -67,7 +68,7 @@ impl Streams<'_> {
         Some(self.questions.ask(self.function, about, are_any, (Holds::Often, apart)))
     }
 
-    /// Hints for what a tile takes of rows in later steps of the stream.
+    /// Hints for the lines of rows that a tile will read in later steps of the stream.
     pub(in crate::transform::memory::prefetch) fn tiled_rows(
         &mut self,
         body: &[Stmt],
@@ -88,8 +89,8 @@ impl Streams<'_> {
         hints
     }
 
-    /// The rows of which statements read vectors in a step of the stream; `before` are statements
-    /// that say which rows they are.
+    /// The rows from which statements read vectors in a step of the stream; `before` are statements that compute the
+    /// numbers of the rows.
     fn rows(&self, before: &[Stmt], body: &[Stmt]) -> Vec<Row> {
         let Some(position) = self.steps.as_ref().map(|steps| steps.position) else { return vec![] };
         if !body.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. })) {

@@ -1,4 +1,4 @@
-//! Slots of entries that are put one behind the other in the row of their coordinate.
+//! Prefetches slots of entries, which are written one behind the other in the row of their coordinate.
 //!
 //! ```text
 //! ahead = min(A_pos[i + 1] + 32, A_pos[n]) - A_pos[i + 1]
@@ -11,12 +11,12 @@
 //! }
 //! ```
 //!
-//! The slot of a later entry may move on until its iteration, but seldom to another line.
+//! Until its iteration, the slot of a later entry may move on, but seldom to another line.
 
 use super::Streams;
 use crate::ir::{Expr, Stmt};
 
-/// How many entries ahead slots are prefetched.
+/// The distance of prefetched slots, in entries.
 const AHEAD: i64 = 32;
 
 impl Streams<'_> {
@@ -36,7 +36,7 @@ impl Streams<'_> {
             });
             let Some(next @ Expr::Load { index, .. }) = next else { continue };
             let Some(chosen) = self.chosen(body, position, index) else { continue };
-            // The slot is read, so the coordinate of another segment has to lead to one.
+            // Since the hint reads the slot, a coordinate of another segment has to have one.
             let mut is_alone = true;
             index.walk(&mut |e| is_alone &= !matches!(e, Expr::Var(v) if *v != chosen.var));
             if is_alone {
