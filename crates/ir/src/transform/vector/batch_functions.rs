@@ -1,5 +1,4 @@
-//! Functions of mathematics are computed eight at a time: a loop that needs one for each entry collects the
-//! arguments first.
+//! Computes mathematical functions eight at a time: a loop with one function call per entry collects arguments first.
 //!
 //! ```text
 //! for i in 0..n { for p in pos[i]..pos[i + 1] { y[p] = A[p] * exp(x[crd[p]]) } }
@@ -23,9 +22,10 @@
 //! }
 //! ```
 //!
-//! Rows of sparse tensors are short, so several share a batch; other loops are cut every 256 iterations. What an
-//! argument needs (a slice of the loop) is computed twice, as long as that is no function itself, has no loop and reads nothing
-//! that the loop writes; what only the argument needs is computed once. The order of everything else is as before, so no bit changes.
+//! Rows of sparse tensors are short, so several rows share a batch; other loops are cut every 256 iterations. Code
+//! that an argument needs (a slice of the loop) runs twice, provided that it has no such function and no loop, and
+//! reads nothing that the loop writes; code that only the argument needs runs once. The order of all other code is as
+//! before, so no bit changes.
 
 use super::slice::{Reads, Slice, reads_of};
 use crate::algebra::{BinaryOp, UnaryOp};
@@ -36,9 +36,9 @@ use crate::ir::flow::replace;
 use crate::ir::{ArrayDecl, ArrayRole, Expr, Function, Stmt, Type, Unit};
 use crate::transform::{Target, for_each, fresh, unused};
 
-/// How many arguments are enough.
+/// The number of arguments that fills a batch.
 const BATCH: i64 = 256;
-/// How many functions are computed at a time.
+/// The number of functions computed at a time.
 const LANES: u16 = 8;
 
 /// The pass.
@@ -54,12 +54,12 @@ pub(in crate::transform) fn batch_functions(mut function: Function, target: Targ
     Function { body, ..function }
 }
 
-/// Whether lanes have a function that takes long for each number.
+/// Whether a function takes long for a single number, and has a vectorised version.
 pub(super) fn is_batched(op: UnaryOp) -> bool {
     matches!(op, UnaryOp::Exp | UnaryOp::Log)
 }
 
-/// Whether an expression has one.
+/// Whether an expression contains such a function.
 pub(super) fn has_function(e: &Expr) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e, Expr::Unary(op, _) if is_batched(*op)));
@@ -71,7 +71,7 @@ fn block(function: &mut Function, reads: &Reads, stmts: Vec<Stmt>) -> Vec<Stmt> 
     for s in stmts {
         match of_rows(function, reads, &s).or_else(|| of_iterations(function, reads, &s)) {
             Some(new) => out.extend(new),
-            // Units of a GPU would share the arguments; a thread has its own.
+            // Units of a GPU would share the arguments; threads of a processor have their own.
             None if matches!(s, Stmt::Parallel { unit, .. } if unit != Unit::Core) => out.push(s),
             None => out.push(s.map_children(&mut |e| e, &mut |b| block(function, reads, b))),
         }
@@ -79,9 +79,9 @@ fn block(function: &mut Function, reads: &Reads, stmts: Vec<Stmt>) -> Vec<Stmt> 
     out
 }
 
-/// A function in the body of a loop.
+/// A function call in the body of a loop.
 struct Site<'s> {
-    /// The statement, by its position in the body.
+    /// The index of the statement in the body.
     at: usize,
     op: UnaryOp,
     argument: &'s Expr,
@@ -89,7 +89,7 @@ struct Site<'s> {
 }
 
 impl<'s> Site<'s> {
-    /// The first in a block that has no other one in its argument.
+    /// The first call in a block whose argument contains no other.
     fn of(function: &Function, body: &'s [Stmt]) -> Option<Site<'s>> {
         body.iter().enumerate().find_map(|(at, s)| {
             let (Stmt::Assign { value, .. } | Stmt::Store { value, .. }) = s else { return None };
@@ -113,7 +113,7 @@ impl<'s> Site<'s> {
         })
     }
 
-    /// The body with the value taken from elsewhere.
+    /// The body, with the value read from elsewhere.
     fn replaced(&self, body: &[Stmt], by: &Expr) -> Vec<Stmt> {
         let function = Expr::Unary(self.op, Box::new(self.argument.clone()));
         let mut body = body.to_vec();
@@ -123,7 +123,7 @@ impl<'s> Site<'s> {
     }
 }
 
-/// Calls `f` on what is evaluated whenever an expression is.
+/// Calls `f` on the parts of an expression that are evaluated whenever it is.
 fn evaluated<'e>(e: &'e Expr, f: &mut impl FnMut(&'e Expr)) {
     f(e);
     match e {
@@ -139,7 +139,7 @@ fn exchanged(e: Expr, old: &Expr, new: &Expr) -> Expr {
     }
 }
 
-/// Variables of a batch, and where its arguments are.
+/// The variables of a batch, and the array of its arguments.
 struct Batch {
     arguments: Array,
     next: Var,
@@ -164,15 +164,15 @@ impl Batch {
         Stmt::Reserve { array: self.arguments, len: add(len, int(LANES.into())) }
     }
 
-    /// The arguments of a row in front of its entries: where they are by the position of the entry, and how many
-    /// the batch then has.
+    /// Code before the entries of a row: the offset from an entry's position to its argument, and the new number of
+    /// arguments in the batch.
     fn counted(&self, lo: &Expr, hi: &Expr) -> [Stmt; 2] {
         let count = Expr::Var(self.count);
         let size = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
         [assign(self.at, sub(count.clone(), lo.clone())), assign(self.count, add(count, size))]
     }
 
-    /// The function of so many arguments. Those of the last step that are none are 1.
+    /// Computes the function of `count` arguments. The last step is filled up with 1.
     fn computed(&self, site: &Site<'_>, count: Expr) -> Vec<Stmt> {
         let one = match site.register {
             Register::F32 => Scalar::F32(1.0),
@@ -194,7 +194,7 @@ impl Batch {
     }
 }
 
-/// Batches of rows that have entries of their own: a loop around one that has the function.
+/// Batches of rows with entries of their own: a loop around the loop with the function.
 fn of_rows(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var: row, lo: first, hi: end, step: 1, body: around } = s else { return None };
     let within = around.iter().position(|s| is_sparse(s) && has_site(function, s))?;
@@ -203,7 +203,7 @@ fn of_rows(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec<Stmt>
     let site = Site::of(function, body)?;
     let mut slice = Slice::of(s, site.argument, &body[..=site.at]);
     slice.adds([lo, hi], before);
-    // The rows with the value taken from elsewhere, and with statements in front of their entries.
+    // The rows, with the value read from elsewhere, and with statements before their entries.
     let rows = |by: &Expr, first: &[Stmt]| {
         let inner = for_loop(*var, lo.clone(), hi.clone(), site.replaced(body, by));
         slice.left(around, [before, first, &[inner], after].concat(), reads)
@@ -265,20 +265,20 @@ fn has_site(function: &Function, s: &Stmt) -> bool {
     s.blocks().any(|body| Site::of(function, body).is_some())
 }
 
-/// A block with another variable in place of that of a loop around.
+/// A block with another variable instead of the one of a surrounding loop.
 fn named(block: Vec<Stmt>, var: Var, by: &Expr) -> Vec<Stmt> {
     let renamed =
         |s: Stmt| s.map_children(&mut |e| replace(e, var, by), &mut |b| named(b, var, by));
     block.into_iter().map(renamed).collect()
 }
 
-/// Batches of iterations of the loop that has the function.
+/// Batches of iterations of the loop with the function.
 fn of_iterations(function: &mut Function, reads: &Reads, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let site = Site::of(function, body)?;
     let slice = Slice::of(s, site.argument, &body[..=site.at]);
     let using = |by: &Expr| slice.left(body, site.replaced(body, by), reads);
-    // Loops for the argument would run twice where the body needs them otherwise.
+    // Loops for the argument would run twice if the body needs them as well.
     let repeats = || slice.has_loops_of(&using(&int(0)));
     if function.vars[*var].by_lanes || !slice.is_free(&[body], *var) || repeats() {
         return None;
@@ -326,7 +326,7 @@ mod tests {
         function
     }
 
-    /// What the pass makes of a body; nothing if it stays as it is.
+    /// The code that the pass makes of a body; empty if it stays the same.
     fn check(body: &str, expect: &str) {
         let before = read(body);
         let after = batch_functions(before.clone(), Target::SCALAR);
@@ -366,7 +366,7 @@ mod tests {
              for i in from..next { log_of[i - from] = A[i] }",
         );
         check("for i in 0..n { y[i] = f64(log(B[i])) }", "local log_of: [f32]");
-        // One function of another: the inner one first, then a batch of the outer one.
+        // A function of a function: first the inner one, then a batch of the outer one.
         check("for i in 0..n { y[i] = log(exp(A[i])) }", "log_of[i - from_2] = exp_of[i - from]");
         check(
             "for i in 0..n { t = exp(A[i]) y[i] = log(t + 1.0) }",
@@ -386,21 +386,21 @@ mod tests {
 
     #[test]
     fn what_is_left_to_the_next_iteration_stays() {
-        // The argument is what the iteration before has computed, or stored.
+        // The argument is a value that the previous iteration computed, or stored.
         check("s = 1.0 for i in 0..n { s = exp(s) }", "");
         check("for i in 0..n { y[i] = exp(y[i]) }", "");
         check("s = 1.0 for i in 0..n { y[i] = exp(s + A[i]) s = s + 1.0 }", "");
-        // It is the same in every iteration, or not computed in each.
+        // The argument is loop-invariant, or not computed in each iteration.
         check("for i in 0..n { y[i] = exp(A[n]) }", "");
         check("for i in 0..n { if i < 3 { y[i] = exp(A[i]) } }", "");
-        // A sum would be computed twice, but is not where only the argument needs it.
+        // A sum would be computed twice, unless only the argument needs it.
         let sum = "s = 0.0 for j in 0..n { s = s + A[j] * A[i] }";
         check(&format!("for i in 0..n {{ {sum} y[i] = s * exp(s) }}"), "");
         check(
             &format!("for i in 0..n {{ {sum} y[i] = A[i] * exp(s) }}"),
             "for i in from..next { y[i] = A[i] * exp_of[i - from] }",
         );
-        // A sum in front of the entries of a row is only for their argument, or for more.
+        // A sum before the entries of a row may be needed only for their argument, or for more.
         let entries = "for p in pos[i]..pos[i + 1] { y[p] = exp(s * A[p]) }";
         check(
             &format!("for i in 0..n {{ {sum} {entries} }}"),
@@ -410,7 +410,7 @@ mod tests {
             &format!("for i in 0..n {{ {sum} {entries} y[i] = s }}"),
             "for p in from..next { exp_of[p - from] = s * A[p] }",
         );
-        // The rows hand on a value, the entries of one do not.
+        // Rows pass a value on to later rows, while the entries of a row do not.
         check(
             "s = 0.0 for i in 0..n { for p in pos[i]..pos[i + 1] { y[p] = exp(s + A[p]) } s = A[i] }",
             "for p in from..next { exp_of[p - from] = s + A[p] }",

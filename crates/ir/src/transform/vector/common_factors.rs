@@ -1,4 +1,4 @@
-//! What all terms of a sum are multiplied by, the sum of several accumulators is.
+//! Multiplies the sum of several accumulators by the common factors of its terms, instead of each term.
 //!
 //! ```text
 //! s = fma(c * A[p], x[p], s)      s0 = fma(A[p; 8], x[p; 8], s0) ..      s = fma(c, sum(s0), s)
@@ -11,7 +11,7 @@ use crate::ir::flow::mentions;
 use crate::transform::vector::sum::Sum;
 
 impl Sum {
-    /// What every term is multiplied by, if there is something, and the value without it.
+    /// The common factor of all terms, if there is one, and the value without it.
     pub(super) fn apart(&self) -> (Option<Expr>, Expr) {
         let Expr::Fma(a, b, total) = &self.value else { return (None, self.value.clone()) };
         let mut all = vec![];
@@ -32,7 +32,7 @@ impl Sum {
     }
 }
 
-/// The factors of a product.
+/// Collects the factors of a product.
 fn factors(e: &Expr, found: &mut Vec<Expr>) {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => {

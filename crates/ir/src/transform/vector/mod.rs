@@ -1,4 +1,4 @@
-//! Passes that run several iterations at once: SIMD, register tiles, unrolling.
+//! Passes that run several iterations together: SIMD, register tiles, unrolling.
 
 pub(super) mod batch_functions;
 mod common_factors;

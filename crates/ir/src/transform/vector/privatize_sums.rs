@@ -1,4 +1,4 @@
-//! Sums over the rows of an operand within a larger sum have an accumulator of their own.
+//! Gives sums over the rows of an operand, within a larger sum, accumulators of their own.
 //!
 //! ```text
 //! for i in 0..n { for p in pos[i]..pos[i + 1] { s = fma(A[p] * x[i], x[crd[p]], s) } }
@@ -10,9 +10,9 @@
 //! }
 //! ```
 //!
-//! Each addition waits for the one before it. Rows are often too short for several accumulators
-//! ([`super::split_accumulators`]), but sums of several rows need not wait for each other: the processor then computes
-//! some at the same time, in half of the time where rows have five to eight entries.
+//! Each addition waits for the previous one. Rows are often too short for several accumulators
+//! ([`super::split_accumulators`]), but sums of different rows need not wait for each other: the processor overlaps
+//! some of them, which takes half of the time if rows have five to eight entries.
 
 use super::split_accumulators::combining;
 use crate::algebra::BinaryOp;
@@ -24,7 +24,7 @@ use crate::ir::{Expr, Function, Stmt};
 use crate::transform::affine::inlined;
 use crate::transform::{Target, fresh};
 
-/// The pass. Threads of a GPU run side by side anyway.
+/// The pass. Threads of a GPU run concurrently in any case.
 pub(in crate::transform) fn privatize_sums(mut function: Function, target: Target) -> Function {
     if target.gpu {
         return function;
@@ -43,7 +43,7 @@ fn block(function: &mut Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     each.collect()
 }
 
-/// The body of a loop with an accumulator for each sum in it that goes on in the next iteration.
+/// The body of a loop, with an accumulator for each sum in it that continues in the next iteration.
 fn with_own_sums(function: &mut Function, body: Vec<Stmt>) -> Vec<Stmt> {
     let mut out = vec![];
     for (k, s) in body.iter().enumerate() {
@@ -56,7 +56,7 @@ fn with_own_sums(function: &mut Function, body: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// The floating-point variable to which a loop over a row adds, and does nothing else with it.
+/// The floating-point variable to which a loop over a row adds, if that is the loop's only use of it.
 fn total_over_row(function: &Function, s: &Stmt) -> Option<Var> {
     let Stmt::For { var, lo: Expr::Load { .. }, hi: Expr::Load { .. }, step: 1, body } = s else {
         return None;
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn other_sums_stay() {
         for body in [
-            // Of one row; of which the loop around does more; of integers; over a range that is known.
+            // Over one row; with other uses in the surrounding loop; of integers; over a known range.
             "s = 0.0 for p in pos[0]..pos[1] { s = s + A[p] } y[0] = s",
             "for i in 0..n { s = 0.0 for p in pos[i]..pos[i + 1] { s = s + A[p] } y[i] = s }",
             "s = 0.0 for i in 0..n { for p in pos[i]..pos[i + 1] { s = s + A[p] } y[i] = s }",

@@ -11,9 +11,9 @@
 //! for p in row { for j in n/16*16..n { .. } }
 //! ```
 //!
-//! Narrower tiles take what wider ones leave over, the last of them half a vector where those are wide.
-//! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
-//! the elements were filled with a value just before, the tiles start from it instead of loading.
+//! Narrower tiles take the rest that wider ones leave; the last one is half a vector wide if vectors are wide. Each
+//! element is summed in the same order as before, so the bits do not depend on the tile. If the elements were filled
+//! with a value just before, the tiles start from it instead of loading.
 
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
@@ -54,7 +54,7 @@ fn block(function: &mut Function, stmts: Vec<Stmt>, target: Target) -> Vec<Stmt>
     out
 }
 
-/// What a nest became, and whether that does what the statement before it did.
+/// The tiled nest, and whether it replaces the statement before it.
 struct Tiled {
     stmts: Vec<Stmt>,
     fills: bool,
@@ -105,7 +105,7 @@ fn tile_nest(
         let width = registers * lanes;
         let to = fresh(function, &format!("{name}_tiled"), Type::INDEX);
         let rest = binary(BinaryOp::Sub, inner.hi.clone(), from.clone());
-        // A loop may end before it begins.
+        // The bounds of a loop may be reversed.
         let rest = if inner.lo == int(0) { rest } else { binary(BinaryOp::Max, rest, int(0)) };
         let whole = mul(binary(BinaryOp::Div, rest, int(width)), int(width));
         stmts.push(assign(to, add(from.clone(), whole)));
@@ -132,7 +132,7 @@ fn tile_nest(
 }
 
 impl Inner {
-    /// How many elements a vector of the widest type has that the loop computes in.
+    /// The number of elements in a vector, of the widest type in which the loop computes.
     pub(in crate::transform) fn lanes(&self, function: &Function, target: Target) -> i64 {
         let mut widest = function.arrays[self.array].elem.size();
         self.value.walk(&mut |e| {
@@ -144,24 +144,24 @@ impl Inner {
         i64::from(target.vector_bytes) / widest as i64
     }
 
-    /// Whether nothing else in a nest, of the variables that this assigns, is a loop over the same variable or assigns it:
-    /// a tile's loop is over it.
+    /// Whether nothing else in a nest, whose assigned variables are given, assigns the variable of this loop or loops
+    /// over it: a tile's loop does.
     pub(in crate::transform) fn counts_alone(&self, assigned: &[Var]) -> bool {
         assigned.iter().filter(|v| **v == self.var).count() == 1
     }
 
-    /// Whether it adds to what the elements are.
+    /// Whether the loop adds to the old values of elements.
     pub(in crate::transform) fn accumulates(&self) -> bool {
         contains(&self.value, &self.here(1))
     }
 
-    /// The elements from the one that the loop's variable names on.
+    /// The elements from the current value of the loop's variable on.
     fn here(&self, lanes: u16) -> Expr {
         let index = Box::new(add(self.base.clone(), Expr::Var(self.var)));
         Expr::Load { array: self.array, index, lanes }
     }
 
-    /// The value of every element, if the statement before the nest gives them one.
+    /// The value of all elements, if the statement before the nest fills them with one.
     pub(in crate::transform) fn filled_by(&self, before: &Stmt) -> Option<Expr> {
         (self.lo == int(0)).then_some(())?;
         let Stmt::Fill { array, lo, hi, value: value @ Expr::Const(_) } = before else {
@@ -177,10 +177,9 @@ impl Inner {
     }
 }
 
-/// Tiles by their registers and the lanes of each, widest first; narrower ones take what is left
-/// over.
+/// The sizes of tiles, in registers and lanes of each, widest first; narrower ones take the rest.
 fn cascade(registers: i64, lanes: i64, target: Target) -> impl Iterator<Item = (i64, i64)> {
-    // Narrow machine vectors leave little over, and code costs time to compile.
+    // Narrow machine vectors leave a small rest, and code costs time to compile.
     let is_narrow = target.vector_bytes <= 16;
     let shrink = if is_narrow { 3 } else { 2 };
     let whole = std::iter::successors(Some(registers), move |r| Some(r / shrink));
@@ -188,7 +187,7 @@ fn cascade(registers: i64, lanes: i64, target: Target) -> impl Iterator<Item = (
     whole.take_while(|r| *r > 0).map(move |r| (r, lanes)).chain(half)
 }
 
-/// The nest for one tile: accumulators in registers around it.
+/// The nest for one tile, with accumulators in registers around it.
 pub(in crate::transform) fn tiled(
     function: &mut Function,
     s: &Stmt,
@@ -223,7 +222,7 @@ pub(in crate::transform) fn tiled(
     Some([before, nest, after].concat())
 }
 
-/// The dense loop of a nest that does nothing but that loop's store and naming indices.
+/// The dense loop of a nest that contains only that loop's store and names of indices.
 fn only_inner(function: &Function, block: &[Stmt]) -> Option<Inner> {
     let mut found = None;
     for s in block {
@@ -244,7 +243,7 @@ fn only_inner(function: &Function, block: &[Stmt]) -> Option<Inner> {
     found
 }
 
-/// The dense loop in the blocks of a statement: at most one, and nothing that may not be repeated.
+/// The dense loop in the blocks of a statement: at most one, and no code that must not be repeated.
 fn blocks(function: &Function, s: &Stmt) -> Option<Option<Inner>> {
     let mut found = None;
     for block in s.blocks() {
@@ -260,12 +259,12 @@ fn blocks(function: &Function, s: &Stmt) -> Option<Option<Inner>> {
     Some(found)
 }
 
-/// Whether a nest does nothing that tiles would not repeat.
+/// Whether all code of a nest may be repeated by tiles.
 pub(in crate::transform) fn is_tiled(function: &Function, s: &Stmt) -> bool {
     only_inner(function, std::slice::from_ref(s)).is_some()
 }
 
-/// Whether a loop, by itself, would be tiled.
+/// Whether a loop on its own would be tiled.
 pub(in crate::transform) fn is_tileable(function: &Function, s: &Stmt) -> bool {
     let fixed = |i: Inner| [i.base, i.lo, i.hi].iter().all(|e| !loads(e));
     as_inner(function, s).is_some_and(fixed)
@@ -280,7 +279,7 @@ pub(in crate::transform) fn as_inner(function: &Function, s: &Stmt) -> Option<In
         return None;
     }
     let base = beside(&index, *var)?;
-    // Other elements of the same array must not be read: they are not up to date in memory.
+    // Other elements of the same array must not be read: their values in memory are old.
     let mut alone = true;
     value.walk(&mut |e| {
         if let Expr::Load { array: a, index: at, .. } = e {

@@ -1,4 +1,4 @@
-//! Slices: the statements of a loop that the value of an expression needs, and no others.
+//! Slices: the statements of a loop that the value of an expression depends on.
 //!
 //! ```text
 //! j = crd[p]; t = A[p] * B[j]; y[q] = t * exp(x[j]); q = q + 1      for x[j]:  j = crd[p]
@@ -13,17 +13,17 @@ use crate::ir::{Expr, Stmt};
 use crate::transform::for_each;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an expression in a loop needs.
+/// The code that an expression in a loop depends on.
 pub(super) struct Slice {
     /// The arrays that the loop writes.
     written: BTreeSet<Array>,
     needed: BTreeSet<Var>,
-    /// Whether all of it may be computed before the rest of the loop.
+    /// Whether all of the slice may be computed before the rest of the loop.
     pure: bool,
 }
 
 impl Slice {
-    /// Of the expression, of what is in `block` of a loop.
+    /// The slice of an expression within `block` of a loop.
     pub(super) fn of(around: &Stmt, e: &Expr, block: &[Stmt]) -> Slice {
         let mut written = BTreeSet::new();
         writes(around, &mut written);
@@ -32,7 +32,7 @@ impl Slice {
         slice
     }
 
-    /// Adds what other expressions need.
+    /// Adds the slices of other expressions.
     pub(super) fn adds<const N: usize>(&mut self, es: [&Expr; N], block: &[Stmt]) {
         es.into_iter().for_each(|e| self.needs(e));
         let mut known = None;
@@ -42,8 +42,8 @@ impl Slice {
         }
     }
 
-    /// Whether it can be computed for later iterations of loops first, of which each has a body: if nothing is left
-    /// to it by earlier ones. It has to depend on the variable of the innermost one.
+    /// Whether the slice can be computed for later iterations of loops with these bodies in advance: it must not
+    /// depend on earlier iterations, and has to depend on the variable of the innermost loop.
     pub(super) fn is_free(&self, bodies: &[&[Stmt]], var: Var) -> bool {
         let carried = |body: &&[Stmt]| {
             let mut all = vec![];
@@ -53,8 +53,8 @@ impl Slice {
         self.pure && self.needed.contains(&var) && !bodies.iter().any(carried)
     }
 
-    /// A block that has the value from elsewhere, without what nothing reads any more. `before` is the block
-    /// with the expression, `reads` how often variables are read in all.
+    /// A block that reads the value from elsewhere, without statements that are then unused. `before` is the block
+    /// with the expression; `reads` counts all reads of variables.
     pub(super) fn left(&self, before: &[Stmt], after: Vec<Stmt>, reads: &Reads) -> Vec<Stmt> {
         let mut own = vec![];
         assigned(before, &mut own);
@@ -72,7 +72,7 @@ impl Slice {
         }
     }
 
-    /// Whether a block has loops that the slice has, too.
+    /// Whether a block has loops that also belong to the slice.
     pub(super) fn has_loops_of(&self, block: &[Stmt]) -> bool {
         let mut some = false;
         for_each(block, &mut |s| {
@@ -96,7 +96,7 @@ impl Slice {
         });
     }
 
-    /// Adds what the needed statements of a block need, and tells whether there are any.
+    /// Adds the dependences of needed statements of a block; returns whether there are any.
     fn closes(&mut self, block: &[Stmt]) -> bool {
         let mut some = false;
         for s in block.iter().rev() {
@@ -134,10 +134,10 @@ impl Slice {
     }
 }
 
-/// How often variables are read.
+/// The number of reads of each variable.
 pub(super) type Reads = BTreeMap<Var, usize>;
 
-/// How often a block reads variables.
+/// The number of reads of each variable in a block.
 pub(super) fn reads_of(block: &[Stmt]) -> Reads {
     let mut reads = Reads::new();
     for_each(block, &mut |s| {
@@ -152,7 +152,7 @@ pub(super) fn reads_of(block: &[Stmt]) -> Reads {
     reads
 }
 
-/// A block without assignments of these variables, and what then is empty.
+/// A block without assignments of these variables, and without blocks that are then empty.
 fn without(block: &[Stmt], vars: &BTreeSet<Var>) -> Vec<Stmt> {
     let left = |s: &Stmt| match s {
         Stmt::Assign { var, .. } => (!vars.contains(var)).then(|| s.clone()),
@@ -166,7 +166,7 @@ fn without(block: &[Stmt], vars: &BTreeSet<Var>) -> Vec<Stmt> {
     block.iter().filter_map(left).collect()
 }
 
-/// The arrays that a statement writes or makes longer.
+/// Collects the arrays that a statement writes or extends.
 fn writes(s: &Stmt, found: &mut BTreeSet<Array>) {
     if !matches!(s, Stmt::Prefetch { .. }) {
         found.extend(s.named().1);

@@ -1,4 +1,5 @@
-//! Sums in the innermost loop are split over several accumulators, since one would wait for itself; so are minima and maxima.
+//! Splits sums in innermost loops over several accumulators, since each addition to a single one waits for the
+//! previous; minima and maxima likewise.
 //!
 //! ```text
 //! for p in lo..hi { s = fma(A[p], x[crd[p]], s) }
@@ -28,13 +29,13 @@
 //! }
 //! ```
 //!
-//! In a short sum, joining several accumulators takes longer than one waits. How many entries are left of a long one is
-//! unpredictable: branchless, which takes 0.9 of the time; where segments are as long as their neighbours, a loop takes
-//! 0.7 of that. Processors with vectors of 256 bits hold the four accumulators in one,
-//! `fma(A[p; 4], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions.
-//! Where all operands are contiguous, the accumulators are vectors of 512 bits, but on a GPU; also where some are
-//! scattered, if a schedule asks for lanes. The split is the same for every processor, so that all of them compute
-//! the same bits. What all terms of a sum of vectors are multiplied by, their sum is.
+//! In a short sum, combining several accumulators takes longer than the waits. The number of remaining entries of a
+//! long sum is unpredictable: branchless code takes 0.9 of the time; if segments are as long as their neighbours, a
+//! loop takes 0.7 of that. Processors with vectors of 256 bits hold the four accumulators in one, `fma(A[p; 4],
+//! lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions. If all operands are contiguous,
+//! the accumulators are vectors of 512 bits, except on a GPU; if a schedule asks for vectors, also where some operands
+//! are scattered. The split is the same for every processor, so that all of them compute the same bits. Common factors
+//! of terms are multiplied with the sum of vectors.
 
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
@@ -93,7 +94,7 @@ fn split_loop(
     }
     let runs_by_lanes = function.vars.iter().any(|v| v.by_lanes);
     if op != BinaryOp::Add && runs_by_lanes && !asked {
-        // The lanes of a loop around are many enough.
+        // A surrounding loop has enough lanes.
         return None;
     }
     let is_plain = target.gpu || target.vector_bytes == 0 || runs_by_lanes;
@@ -110,7 +111,7 @@ fn split_loop(
         false => {
             let sum = Sum { value, ..sum.clone() };
             let contiguous = widened_sum(function, (&sum, Scattered::Refused), lanes as u16);
-            // What lies apart is loaded one by one: lanes do that where a schedule asks for them.
+            // Scattered elements are loaded one by one; vectors do that only if a schedule asks for them.
             let asked = contiguous.is_none() && asked;
             let gathered =
                 || widened_sum(function, (&sum, Scattered::Gathered), lanes as u16).map(|v| (v, 1));
@@ -120,17 +121,17 @@ fn split_loop(
     };
     Some(match wide {
         Some((value, vectors)) => {
-            // Lanes run this loop as they were to, and are still to run another one over its variable.
+            // This loop is now vectorised as requested; other loops over its variable may still have to be.
             function.vars[sum.var].by_lanes &= several.contains(&sum.var);
             sum.unrolled(function, (factor, value), vectors, lanes)
         }
-        // Loops around that are to be vectorised are not to ask anything.
+        // Surrounding loops that are to be vectorised must not depend on a probe.
         None if is_plain || op != BinaryOp::Add => sum.over_scalars(function),
         None => short_sums::summed(function, questions, sum),
     })
 }
 
-/// How a value is combined with the total, which it has nowhere else.
+/// The operator that combines a value with the total, if the value has the total nowhere else.
 pub(super) fn combining(value: &Expr, total: Var) -> Option<BinaryOp> {
     let (op, total_first, others) = match value {
         Expr::Fma(a, b, c) => (BinaryOp::Add, **c == Expr::Var(total), vec![a, b]),
@@ -142,8 +143,8 @@ pub(super) fn combining(value: &Expr, total: Var) -> Option<BinaryOp> {
     (total_first && !others.into_iter().any(|e| mentions(e, total))).then_some(op)
 }
 
-/// How many lanes vectors have, and how many of them there are: where a schedule asks for lanes, no more than a loop
-/// of few iterations fills; `None` if it fills none.
+/// The number of lanes of vectors, and the number of vectors. If a schedule asks for vectors, these have at most as
+/// many lanes as the trip count of a short loop fills; `None` if that fills no vector.
 fn shape(function: &Function, sum: &Sum) -> Option<(i64, i64)> {
     let bytes = function.vars[sum.total].ty.register.datatype().size() as i64;
     let lanes = VECTOR_BYTES / bytes;
@@ -153,7 +154,7 @@ fn shape(function: &Function, sum: &Sum) -> Option<(i64, i64)> {
     Some((lanes, vectors))
 }
 
-/// Whether an expression keeps its value while a loop computes a sum: it reads inputs, and arguments of functions.
+/// Whether an expression is invariant while a loop computes a sum: it reads inputs, and arguments of functions.
 fn stays(function: &Function, e: &Expr) -> bool {
     let mut stays = true;
     e.walk(&mut |e| match e {

@@ -1,4 +1,5 @@
-//! Vectors wider than the processor's registers become several that fit: sums have as many lanes on every processor.
+//! Splits vectors that are wider than the processor's registers; sums have the same number of lanes on every
+//! processor.
 //!
 //! ```text
 //! s = s + f64(A[p; 8])        on a processor with vectors of 256 bits
@@ -7,9 +8,9 @@
 //! s_1 = s_1 + f64(A[p + 4; 4])
 //! ```
 //!
-//! Compilers of C take vectors of any width, but keep wide ones in memory, and some versions fail at conversions to them.
-//! What is computed with one another is split alike, by the widest type: a vector of 32-bit floats that is converted to
-//! doubles has as many lanes as those. Every value keeps its bits.
+//! C compilers take vectors of any width, but keep wide ones in memory, and some versions fail at converting them.
+//! Vectors in one computation are split alike, by the widest type: a vector of 32-bit floats that is converted to
+//! doubles is split into as many lanes as fit for doubles. Every value keeps its bits.
 
 use crate::datatype::{DataType, Register};
 use crate::ids::{Array, Var};
@@ -31,7 +32,7 @@ pub(in crate::transform) fn split_vectors(mut function: Function, target: Target
     Function { body, ..function }
 }
 
-/// The bytes of the widest type of lanes among what each vector is computed with.
+/// For each vector, the bytes of the widest type of lanes in computations with it.
 fn widths(function: &Function) -> BTreeMap<Var, u32> {
     let mut widths = BTreeMap::new();
     loop {
@@ -48,12 +49,12 @@ fn widths(function: &Function) -> BTreeMap<Var, u32> {
     }
 }
 
-/// The bytes of the widest type of lanes in a statement, and of what its vectors are computed with elsewhere.
+/// The bytes of the widest type of lanes in a statement, and in other computations with its vectors.
 fn widest(function: &Function, widths: &BTreeMap<Var, u32>, s: &Stmt) -> Option<u32> {
     let mut widest = vectors(function, s).filter_map(|v| widths.get(&v).copied()).max();
     s.exprs().for_each(|e| {
         e.walk(&mut |e| {
-            // Operators have the type of their operands.
+            // An operator has the type of its operands.
             let decides = matches!(
                 e,
                 Expr::Var(_)
@@ -72,7 +73,7 @@ fn widest(function: &Function, widths: &BTreeMap<Var, u32>, s: &Stmt) -> Option<
     widest
 }
 
-/// The vectors that a statement assigns and reads itself, outside of its blocks.
+/// The vectors that a statement assigns and reads outside of its blocks.
 fn vectors(function: &Function, s: &Stmt) -> impl Iterator<Item = Var> {
     let mut found = vec![];
     if let Stmt::Assign { var, .. } = s {
@@ -84,19 +85,19 @@ fn vectors(function: &Function, s: &Stmt) -> impl Iterator<Item = Var> {
     found.into_iter().filter(|v| function.vars[*v].ty.lanes > 1)
 }
 
-/// Whether something is several truth values of a bitmap, which are counted as one word.
+/// Whether an expression is several truth values of a bitmap, which are counted as one word.
 fn is_word(function: &Function, e: &Expr) -> bool {
     matches!(e, Expr::Load { array, lanes: 2.., .. } if function.arrays[*array].elem == DataType::Bool)
 }
 
-/// Whether an expression combines the lanes of something.
+/// Whether an expression reduces the lanes of an operand for which `of` holds.
 fn reduces(e: &Expr, of: &dyn Fn(&Expr) -> bool) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e, Expr::Reduce(_, value) if of(value)));
     found
 }
 
-/// Whether an expression reads an array, other than at an index.
+/// Whether an expression reads an array, other than at a given index.
 fn reads(e: &Expr, array: Array, but_at: Option<&Expr>) -> bool {
     let mut found = false;
     e.walk(&mut |e| {
@@ -115,7 +116,7 @@ struct Splitting<'f> {
     widths: BTreeMap<Var, u32>,
     /// The parts of vectors that were split.
     parts: BTreeMap<Var, Vec<Var>>,
-    /// How many lanes fit, of what a statement computes.
+    /// The number of lanes that fit, for the computation of a statement.
     fit: u16,
 }
 
@@ -154,7 +155,7 @@ impl Splitting<'_> {
         }
     }
 
-    /// Expressions under names, if they are to be computed before anything is assigned or stored.
+    /// Names for expressions, if they have to be computed before anything is assigned or stored.
     fn named(&mut self, are_named: bool, all: Vec<Expr>) -> (Vec<Stmt>, Vec<Expr>) {
         if !are_named {
             return (vec![], all);
@@ -165,7 +166,7 @@ impl Splitting<'_> {
         (assigns, names.into_iter().map(Expr::Var).collect())
     }
 
-    /// How many parts a value has.
+    /// The number of parts of a value.
     fn count(&self, e: &Expr) -> u16 {
         self.function.type_of(e).lanes.div_ceil(self.fit)
     }
@@ -191,7 +192,7 @@ impl Splitting<'_> {
         self.parts[&var][usize::from(part)]
     }
 
-    /// A part of a value that has several.
+    /// A part of a value that has several parts.
     fn part(&mut self, e: &Expr, k: u16) -> Expr {
         if self.count(e) <= 1 {
             return self.whole(e.clone());
@@ -213,7 +214,7 @@ impl Splitting<'_> {
         }
     }
 
-    /// A value that fits, of operands that may not.
+    /// A value that fits, of operands that may not fit.
     fn whole(&mut self, e: Expr) -> Expr {
         let Expr::Reduce(op, value) = &e else { return e.map_children(&mut |e| self.whole(e)) };
         if is_word(self.function, value) {
@@ -221,7 +222,7 @@ impl Splitting<'_> {
         }
         let op = *op;
         let mut parts: Vec<Expr> = (0..self.count(value)).map(|k| self.part(value, k)).collect();
-        // Halves first, as lanes are combined.
+        // Halves first, as lanes are reduced.
         while parts.len() > 1 {
             let upper = parts.split_off(parts.len() / 2);
             let pairs = parts.into_iter().zip(upper);

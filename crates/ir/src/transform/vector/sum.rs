@@ -1,4 +1,4 @@
-//! A sum with several accumulators, and what is left of it behind them.
+//! A sum with several accumulators, and the code for the remaining entries.
 
 use crate::algebra::BinaryOp;
 use crate::datatype::{DataType, Scalar};
@@ -9,19 +9,19 @@ use crate::ir::{Expr, Function, Stmt, Type};
 use crate::transform::affine::{Scattered, exchange, shifted, widened};
 use crate::transform::fresh;
 
-/// Accumulators of a sum over scattered operands.
+/// The number of accumulators of a sum over scattered operands.
 pub(super) const WAYS: i64 = 4;
-/// Shorter sums over scattered operands have one accumulator.
+/// Sums over scattered operands that are shorter than this have one accumulator.
 const SHORT: i64 = 8;
 
-/// A sum, or a least or largest value: its loop, and what is combined with which variable.
+/// A sum, minimum or maximum: its loop, its variable and the combined value.
 #[derive(Clone)]
 pub(in crate::transform) struct Sum {
     pub(in crate::transform) var: Var,
     pub(in crate::transform) lo: Expr,
     pub(in crate::transform) hi: Expr,
     pub(in crate::transform) total: Var,
-    /// How values are combined with the total: `+`, min or max.
+    /// The operator that combines values with the total: `+`, min or max.
     pub(in crate::transform) op: BinaryOp,
     pub(in crate::transform) value: Expr,
     pub(in crate::transform) body: Vec<Stmt>,
@@ -29,41 +29,41 @@ pub(in crate::transform) struct Sum {
     pub(in crate::transform) held: Held,
 }
 
-/// How what is left of a sum over several accumulators is added.
+/// How the remaining entries of a sum over several accumulators are added.
 #[derive(Clone, PartialEq)]
 pub(in crate::transform) enum Left {
     /// By a loop.
     Loop,
-    /// Branchless, if a value more takes no longer than a branch that is not predicted.
+    /// Branchless, if computing a value takes no longer than a mispredicted branch.
     Selects,
-    /// By what is known of segments when the function runs.
+    /// By the result of a probe of segments, at run time.
     Asked(Segments),
 }
 
-/// How the segments of a stream are summed up.
+/// The results of probes of a stream's segments, with code for short ones.
 #[derive(Clone, PartialEq)]
 pub(in crate::transform) struct Segments {
-    /// Most are as long as their neighbours, so that branches are predicted.
+    /// Most segments are as long as their neighbours, so branches are predicted.
     pub(in crate::transform) even: Expr,
-    /// Where this holds, a short segment is summed up like this.
+    /// Where this condition holds, a short segment is summed by this code.
     pub(in crate::transform) few: (Expr, Vec<Stmt>),
 }
 
 /// How the accumulators of a sum over scattered operands are held.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::transform) enum Held {
-    /// Each by itself.
+    /// In separate variables.
     Scalars,
-    /// In the lanes of one vector, if the operands can be: the same bits by fewer instructions.
+    /// In the lanes of one vector, if the operands can be: the same bits with fewer instructions.
     Lanes(Names),
 }
 
-/// Whether coordinates get names before they are used.
+/// Whether coordinates are loaded into variables before they are used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::transform) enum Names {
-    /// One behind the other, so that two of them are loaded at once.
+    /// All of them before the values, so that two adjacent ones are loaded by one instruction.
     Before,
-    /// Code of our own has too few registers for that.
+    /// None: our own code generator has too few registers for that.
     None,
 }
 
@@ -73,8 +73,8 @@ impl Sum {
         self.unrolled(function, (None, value), WAYS, 1)
     }
 
-    /// The value in several iterations. Coordinates of 32 bits get names first, one behind the other, so that
-    /// two of them are loaded at once.
+    /// The value in several iterations. Coordinates of 32 bits are loaded into variables first, so that two adjacent
+    /// ones are loaded by one instruction.
     pub(in crate::transform) fn named(
         &self,
         function: &mut Function,
@@ -108,7 +108,7 @@ impl Sum {
         values
     }
 
-    /// Variables for the bounds, and what gives them a value.
+    /// Variables for the bounds, and the statements that compute them.
     pub(in crate::transform) fn bounds(&self, function: &mut Function) -> (Var, Var, Vec<Stmt>) {
         if let (Expr::Var(begin), Expr::Var(end)) = (&self.lo, &self.hi) {
             return (*begin, *end, vec![]);
@@ -119,7 +119,7 @@ impl Sum {
         (begin, end, vec![assign(begin, self.lo.clone()), assign(end, self.hi.clone())])
     }
 
-    /// Whether a value more takes no longer than a branch that is not predicted.
+    /// Whether computing a value takes no longer than a mispredicted branch.
     fn is_cheap(&self) -> bool {
         let mut is_cheap = true;
         self.value.walk(&mut |e| {
@@ -135,7 +135,7 @@ impl Sum {
         is_cheap
     }
 
-    /// Adds the first entries of a short sum, of which these are the coordinates and what is added.
+    /// Adds the first entries of a short sum, given their coordinates and values.
     fn one_by_one(&self, names: &[Stmt], values: &[Expr], (begin, mid): (Var, Var)) -> Vec<Stmt> {
         let totals = values.iter().map(|value| assign(self.total, value.clone()));
         let at = |e: Expr| replace(e, self.var, &Expr::Var(begin));
@@ -145,8 +145,8 @@ impl Sum {
         entries.chain([next]).collect()
     }
 
-    /// Adds the last entries of a long sum, from `mid` on, of which there are less than `ways`. Loads beyond the
-    /// end are of the last entry.
+    /// Adds the last entries of a long sum, from `mid` on; there are fewer than `ways`. Loads beyond the end repeat
+    /// the last entry.
     fn left(&self, function: &mut Function, (mid, end): (Var, Var), ways: i64) -> Vec<Stmt> {
         let name = function.vars[self.var].name.clone();
         let last = binary(BinaryOp::Sub, Expr::Var(end), int(1));
@@ -163,14 +163,14 @@ impl Sum {
         stmts
     }
 
-    /// The value with several iterations in lanes, if they are to be and can be.
+    /// The value of several iterations in lanes, if that is requested and possible.
     fn in_lanes(&self, function: &Function, ways: i64) -> Option<Expr> {
         let is_wanted = matches!(self.held, Held::Lanes(_));
         let gathered = || widened_sum(function, (self, Scattered::Gathered), ways as u16);
         is_wanted.then(gathered).flatten()
     }
 
-    /// What accumulators begin with: the total of which there is a least or a largest, again.
+    /// The initial value of accumulators; for a minimum or maximum, the total itself.
     fn start(&self, ty: Type) -> Expr {
         let start = match self.op {
             BinaryOp::Add => Expr::Const(Scalar::I64(0).convert(ty.register)),
@@ -179,13 +179,13 @@ impl Sum {
         if ty.lanes > 1 { splat(start, ty.lanes) } else { start }
     }
 
-    /// Whether it is asked if a loop fills vectors. Rows that begin with the same coordinate are all as long in most programs, and a sum
-    /// of none is cheap.
+    /// Whether the code tests if a loop fills vectors. Loops that begin at a constant have about the same length in most
+    /// runs, and an empty sum is cheap.
     fn may_be_short(&self) -> bool {
         !matches!(self.lo, Expr::Const(_)) || self.op != BinaryOp::Add
     }
 
-    /// The loop with `ways` accumulators of `lanes` lanes, and the rest of it.
+    /// The loop with `ways` accumulators of `lanes` lanes, and the remaining entries.
     pub(super) fn unrolled(
         self,
         function: &mut Function,
@@ -228,7 +228,7 @@ impl Sum {
         [bounds, ended].concat()
     }
 
-    /// A long sum from `begin` to `mid`, what is left of it up to `end`, and what is done with a short one instead.
+    /// A long sum from `begin` to `mid`, the remaining entries up to `end`, and the code for a short sum instead.
     fn ended(
         self,
         function: &mut Function,
@@ -253,7 +253,7 @@ impl Sum {
             }
         };
         if lanes > 1 && may_be_short {
-            // What is too short for vectors is not to wait for their lanes.
+            // A sum that is too short for vectors should not wait for their lanes.
             let cond = binary(BinaryOp::Ge, count, int(ways * lanes));
             let otherwise = vec![assign(mid, Expr::Var(begin))];
             stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
@@ -288,8 +288,8 @@ pub(super) fn widened_sum(
     }
 }
 
-/// A total with the sum of terms, times what they have in common, or with the least or the largest of them; without
-/// terms, if there may be none, it stays as it is, whatever they would be multiplied by.
+/// The total combined with a sum of terms times their common factor, or with their minimum or maximum. If there may be
+/// no terms, the total then stays as it is, whatever the factor is.
 fn with_terms(
     (op, total): (BinaryOp, Expr),
     factor: Option<Expr>,
@@ -308,7 +308,7 @@ fn splat(e: Expr, lanes: u16) -> Expr {
     Expr::Splat(Box::new(e), lanes)
 }
 
-/// Variables combined, halves first.
+/// Combines variables, halves first.
 fn halves_combined(op: BinaryOp, parts: Vec<Var>) -> Expr {
     let mut joined: Vec<Expr> = parts.into_iter().map(Expr::Var).collect();
     while joined.len() > 1 {

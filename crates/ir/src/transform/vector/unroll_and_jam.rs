@@ -1,4 +1,4 @@
-//! Sums over vectors for several iterations of the loop around are taken together (unroll-and-jam).
+//! Unroll-and-jam: computes vector sums for several iterations of the surrounding loop together.
 //!
 //! ```text
 //! for p in lo..hi {
@@ -20,13 +20,12 @@
 //! for p in mid..hi { .. }
 //! ```
 //!
-//! Where the loop gives hints if something holds, this is asked before it, and the loop with hints stays as it
-//! is: they are what takes time.
+//! If the loop gives hints under a condition, the condition is tested before the loop, and the loop with hints stays
+//! as it is: there, the hints take most of the time.
 //!
-//! Vectors that stay the same in all iterations are loaded once, and no sum waits for another: SDDMM with 32
-//! columns takes 0.8 of the time. On a GPU, a thread takes the sums of several columns together, each in the order
-//! in which it would be taken alone, so that a coordinate is loaded once for all of them: SpMM with 32 columns takes
-//! 0.5 to 0.9 of the time.
+//! Loop-invariant vectors are loaded once, and sums do not wait for each other: SDDMM with 32 columns takes 0.8 of the
+//! time. On a GPU, a thread sums several columns together, each in its original order, so that a coordinate is loaded
+//! once for all of them: SpMM with 32 columns takes 0.5 to 0.9 of the time.
 
 use crate::datatype::Register;
 use crate::ids::Var;
@@ -37,10 +36,10 @@ use crate::transform::affine::{exchange, reads_inputs_only, shifted};
 use crate::transform::{Target, by_iterations, for_each, fresh, rewrite};
 use std::collections::BTreeSet;
 
-/// Iterations per step, where there are registers for their accumulators.
+/// The iterations per step, if there are registers for their accumulators.
 const ITERATIONS: usize = 4;
 
-/// The most accumulators of a thread of a GPU, and statements of an iteration that are worth the code.
+/// The largest number of accumulators of a GPU thread, and of statements of an iteration that are worth copying.
 const OF_THREAD: usize = 24;
 const MOST: usize = 60;
 
@@ -51,14 +50,14 @@ pub(in crate::transform) fn unroll_and_jam(mut function: Function, target: Targe
     Function { body, ..function }
 }
 
-/// A loop whose iterations first take sums and then use them.
+/// A loop whose iterations first compute sums and then use them.
 struct Iterations<'s> {
     var: Var,
-    /// What takes the sums, which no other iteration contributes to.
+    /// The code that computes the sums, each for a single iteration.
     sums: &'s [Stmt],
-    /// What uses them.
+    /// The code that uses them.
     uses: &'s [Stmt],
-    /// Variables that have another value in each iteration.
+    /// Variables whose values differ between iterations.
     own: BTreeSet<Var>,
 }
 
@@ -69,7 +68,7 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
             let body = answered(body, question, answer);
             Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body }
         };
-        // With hints, the hints are what takes time.
+        // With hints, the hints take most of the time.
         let (then, without) = (vec![of(true)], of(false));
         let otherwise = jammed(function, target, &without)?;
         return Some(vec![Stmt::If { cond: question.clone(), then, otherwise }]);
@@ -81,7 +80,7 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
     };
     let several = iterations.taken(function, at_once);
     let mut stmts = by_iterations(function, (*var, lo, hi), (at_once as i64, several), body);
-    // Threads have a few columns, of which none is to be left alone.
+    // Threads have few columns, so no column should be left over.
     if target.gpu && at_once > 2 {
         let two = iterations.taken(function, 2);
         if let Some(Stmt::For { lo, hi, .. }) = stmts.pop() {
@@ -91,7 +90,7 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
     Some(stmts)
 }
 
-/// What is asked in sums before hints are given, if it is the same in all iterations.
+/// The condition for hints within sums, if it is loop-invariant.
 fn question(body: &[Stmt]) -> Option<&Expr> {
     let hints = |block: &[Stmt]| block.iter().all(|s| matches!(s, Stmt::Prefetch { .. }));
     body.iter().flat_map(Stmt::blocks).flatten().find_map(|s| match s {
@@ -104,7 +103,7 @@ fn question(body: &[Stmt]) -> Option<&Expr> {
     })
 }
 
-/// Statements where it is known what a question is answered with.
+/// The statements, with the outcome of a condition known.
 fn answered(body: &[Stmt], question: &Expr, answer: bool) -> Vec<Stmt> {
     rewrite(body.to_vec(), &mut |s| match s {
         Stmt::If { cond, then, otherwise } if cond == question => {
@@ -134,7 +133,7 @@ impl<'s> Iterations<'s> {
         alone.then_some(Iterations { var, sums, uses, own })
     }
 
-    /// For the accumulators of how many iterations there are registers, if for those of several.
+    /// The number of iterations for whose accumulators there are registers, if more than one.
     fn fitting(&self, function: &Function, target: Target) -> Option<usize> {
         let bytes = |v: &Var| {
             let ty = function.vars[*v].ty;
@@ -151,7 +150,7 @@ impl<'s> Iterations<'s> {
         (registers > 0 && at_once >= 2).then_some(at_once)
     }
 
-    /// The same for scalars of a thread of a GPU.
+    /// The same number for scalar accumulators of a GPU thread.
     fn fitting_thread(&self, function: &Function) -> Option<usize> {
         let own = self.own.iter().filter(|v| function.vars[**v].ty.register.is_float()).count();
         let fits = |iterations: &usize| own * iterations <= OF_THREAD;
@@ -159,9 +158,9 @@ impl<'s> Iterations<'s> {
         at_once.filter(|_| own > 0 && count(self.sums) <= MOST)
     }
 
-    /// So many iterations jammed.
+    /// The code of `iterations` jammed iterations.
     fn taken(&self, function: &mut Function, iterations: usize) -> Vec<Stmt> {
-        // The last iteration has the names that are known.
+        // The last iteration uses the existing variables.
         let names: Vec<Vec<(Var, Var)>> = (0..iterations)
             .map(|iteration| {
                 let own = self.own.iter().map(|&v| {
@@ -181,7 +180,7 @@ impl<'s> Iterations<'s> {
         out
     }
 
-    /// Statements of all iterations: what is the same in all of them once, in the loop over a variable.
+    /// The statements of all iterations; those that are the same in all of them run once, in the loop over a variable.
     fn together(
         &self,
         function: &mut Function,
@@ -216,7 +215,7 @@ impl<'s> Iterations<'s> {
         out
     }
 
-    /// A statement of an iteration.
+    /// A statement of one iteration.
     fn renamed(&self, s: &Stmt, names: &[(Var, Var)], iteration: i64) -> Stmt {
         let rename = |e: Expr| {
             let e = names.iter().fold(e, |e, (from, to)| replace(e, *from, &Expr::Var(*to)));
@@ -234,7 +233,7 @@ impl<'s> Iterations<'s> {
         }
     }
 
-    /// A statement of a sum, with the vectors that all iterations load as names.
+    /// A statement of a sum, with the vectors that all iterations load held in variables.
     fn shared(&self, function: &mut Function, s: &Stmt, var: Var, out: &mut Vec<Stmt>) -> Stmt {
         let mut vectors: Vec<Expr> = vec![];
         for e in s.exprs() {
@@ -256,14 +255,14 @@ impl<'s> Iterations<'s> {
     }
 }
 
-/// Whether a statement assigns in its blocks: hints do not.
+/// Whether a statement assigns variables in its blocks: hints do not.
 fn assigns_some(s: &Stmt) -> bool {
     let mut found = vec![];
     s.blocks().for_each(|block| assigned(block, &mut found));
     !found.is_empty()
 }
 
-/// Whether a statement is a part of sums that other iterations of the loop may be between.
+/// Whether a statement belongs to sums and may be interleaved with other iterations.
 fn is_sum(function: &Function, s: &Stmt, used: &[Var], target: Target) -> bool {
     let pure =
         s.exprs().all(|e| reads_inputs_only(function, e) && !used.iter().any(|v| mentions(e, *v)));
@@ -281,8 +280,8 @@ fn is_sum(function: &Function, s: &Stmt, used: &[Var], target: Target) -> bool {
     }
 }
 
-/// The variables whose values depend on `var`, directly or through each other. `None` if a condition or the bounds of a
-/// loop do, so that iterations do not run the same statements.
+/// The variables whose values depend on `var`, directly or through each other. `None` if a condition or the bounds of
+/// a loop do, since iterations then run different statements.
 fn own(sums: &[Stmt], var: Var) -> Option<BTreeSet<Var>> {
     let mut all = vec![];
     for_each(sums, &mut |s| all.push(s.clone()));
@@ -331,7 +330,7 @@ mod tests {
         lines.skip(1).collect::<Vec<_>>().join(" ")
     }
 
-    /// A loop over entries: what an iteration takes the sum of, and what it does with it.
+    /// A loop over entries, with a sum in each iteration and a use of the sum.
     fn entries(sum: &str, with: &str) -> Function {
         read(&format!("for p in 3..n {{ j = crd[p] v = splat(0.0, 8) {sum} s = sum(v) {with} }}"))
     }
@@ -363,7 +362,7 @@ mod tests {
     fn iterations_that_know_of_each_other_stay_apart() {
         let plain = "A[q] = B[p] * s q = q + 1";
         for (sum, with) in [
-            // The next iteration needs what this one computes.
+            // The next iteration depends on this one.
             (SUM, "i = i + 1"),
             (SUM, "n = n + 1"),
             ("for k in 0..n step 8 { v = fma(splat(A[k], 8), D[j * n + k; 8], v) }", plain),
@@ -371,7 +370,7 @@ mod tests {
             // Sums of different lengths.
             ("for k in 0..j step 8 { v = fma(C[k; 8], D[k; 8], v) }", plain),
             ("for k in p..n step 8 { v = fma(C[k; 8], D[k; 8], v) }", plain),
-            // Something else.
+            // Another effect.
             ("for k in 0..n step 8 { v = fma(C[k; 8], D[j; 8], v) A[k] = 0.0 }", plain),
             (SUM, "if j < 3 { A[q] = s }"),
             (SUM, "c = j < 3"),
@@ -379,14 +378,14 @@ mod tests {
             let function = entries(sum, with);
             assert_eq!(unroll_and_jam(function.clone(), WIDE), function);
         }
-        // Where there are no registers for that.
+        // Without enough registers.
         let function = entries(SUM, plain);
         for target in [Target { vector_bytes: 16, tile_registers: 4, ..WIDE }, Target::SCALAR] {
             assert_eq!(unroll_and_jam(function.clone(), target), function);
         }
     }
 
-    /// Columns of a row on a thread of a GPU, four at a time.
+    /// Columns of a row on a GPU thread, four at a time.
     fn columns(body: &str) -> String {
         lines(&unroll_and_jam(read(body), Target::GPU))
     }
@@ -419,7 +418,7 @@ mod tests {
         assert!(text.contains(first), "{text}");
         assert!(text.contains("} s_2 = s_2 + t_2 s_3 = s_3 + t_3"), "{text}");
         assert!(text.contains("} else { q = 0 } for p in q..n { s_2 = fma("), "{text}");
-        // Whether a sum is split differs.
+        // The iterations differ in whether a sum is split.
         let own = format!(
             "for k in 0..n {{ s = 0.0 t = 0.0 {} A[k] = s }}",
             split.replace("n >= 8", "k >= 8")
@@ -443,13 +442,13 @@ mod tests {
             let before = lines(&read(body));
             assert_eq!(columns(body), before);
         };
-        // Other entries for each column; a sum that goes on; what one column leaves to the next.
+        // Other entries for each column; a sum that continues; a value passed from one column to the next.
         kept("for k in 0..n { s = 0.0 for p in k..n { s = fma(B[p], D[p], s) } A[k] = s }");
         kept("for k in 0..n { for p in 3..n { s = fma(B[p], D[p * n + k], s) } A[k] = s }");
         kept(
             "for k in 0..n { s = A[k] for p in 3..n { s = fma(B[p], D[p * n + k], s) } A[k + 1] = s }",
         );
-        // No other target has columns on threads.
+        // Only a GPU has columns on threads.
         let body =
             "for k in 0..n { s = 0.0 for p in 3..n { s = fma(B[p], D[p * n + k], s) } A[k] = s }";
         assert_eq!(lines(&unroll_and_jam(read(body), WIDE)), lines(&read(body)));

@@ -1,4 +1,4 @@
-//! Loops that add to vectors in registers are unrolled twice.
+//! Unrolls loops that add to vectors in registers twice.
 //!
 //! ```text
 //! for p in lo..hi { k = crd[p]; t0 = fma(splat(A[p]), B[k * n; 2], t0); t1 = .. }
@@ -11,9 +11,9 @@
 //! for p in mid..hi { k = crd[p]; t0 = .. }
 //! ```
 //!
-//! In machine code for narrow vectors, an accumulator ends an iteration in another register than it began,
-//! and is copied. Elsewhere, counting and jumping are a good part of iterations with few accumulators: SpMM with 32
-//! columns is 1.2 times as fast. Further unrolling gains nothing.
+//! In machine code for narrow vectors, an accumulator ends an iteration in another register than the one where it
+//! began, and is copied. Elsewhere, counting and jumping are a large part of iterations with few accumulators: SpMM
+//! with 32 columns is 1.2 times as fast. Further unrolling gains nothing.
 
 use std::ops::RangeInclusive;
 
@@ -21,10 +21,10 @@ use crate::ir::{Expr, Function, Stmt};
 use crate::transform::affine::shifted;
 use crate::transform::{Target, by_iterations, rewrite};
 
-/// The fewest accumulators that are worth the code where they are copied, and the most elsewhere.
+/// The smallest number of accumulators that is worth unrolling where they are copied, and the largest elsewhere.
 const FEW: usize = 4;
 
-/// Bytes of the vectors of code whose accumulators are copied.
+/// The bytes of vectors in code that copies accumulators.
 const NARROW: u16 = 16;
 
 /// The pass.
@@ -88,13 +88,13 @@ mod tests {
                 sums("p")
             )
         );
-        // In C more sums are no gain.
+        // In C, more accumulators gain nothing.
         let in_c = Target { vector_bytes: 64, ..TARGET };
         let four = format!("for p in 3..n {{ {} }}", sums("p"));
         assert_eq!(transformed(&four, in_c), paired(&four));
         let five = format!("for p in 3..n {{ {} s = fma(splat(A[p], 2), A[k; 2], s) }}", sums("p"));
         assert_eq!(transformed(&five, in_c), format!("{five} }}"));
-        // An iteration that does more than to add.
+        // An iteration with other effects than additions.
         let more = format!("for p in 3..n {{ {} y[p] = 0.0 }}", sums("p"));
         assert_eq!(paired(&more), format!("{more} }}"));
     }

@@ -1,4 +1,4 @@
-//! Loops that a schedule gives to vector lanes: several iterations at once, whatever is inside.
+//! Vectorises the loops that a schedule asks for: several iterations per instruction, whatever is inside.
 //!
 //! ```text
 //! parallelize(k, cpu_vector)
@@ -13,9 +13,9 @@
 //!                                            for k in n / 8 * 8..n { as before }
 //! ```
 //!
-//! A lane does what an iteration did, in the same order, so no bit changes. Loops that sum into one
-//! value were split over vectors before (`sums`), and dense loops with nothing inside are tiled into
-//! registers afterwards where the machine is known (`tile`): both do as the schedule says.
+//! A lane does the work of an iteration, in the same order, so no bit changes. Loops that sum into one value were
+//! split over vectors before (`sums`), and dense loops without inner loops are tiled into registers afterwards if the
+//! machine is known (`tile`): both do what the schedule asks for.
 
 use crate::algebra::BinaryOp;
 use crate::datatype::{DataType, Register};
@@ -28,28 +28,28 @@ use crate::transform::vector::register_tile;
 use crate::transform::{Target, for_each, fresh, rewrite};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of the vectors, as in sums: backends make narrower ones of them where they have to.
+/// The bytes of vectors, as in sums: backends split them where registers are narrower.
 const VECTOR_BYTES: usize = 64;
 
-/// Why lanes cannot run a loop.
+/// Why a loop cannot be vectorised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Obstacle {
-    /// It is not counted, or is written out.
+    /// The loop is not counted, or is fully unrolled.
     Uncounted,
-    /// Its iterations give each other something.
+    /// Its iterations depend on each other.
     Combined,
-    /// What is done depends on the iteration.
+    /// Conditions or inner loops depend on the iteration.
     Branches,
-    /// Elements are not next to each other.
+    /// Elements are not contiguous.
     Scattered,
-    /// Vectors do not have an operation or a type.
+    /// Vectors lack an operation or a type.
     Operation,
-    /// There is nothing beside its only iteration.
+    /// The loop has a single iteration.
     Short,
 }
 
 impl Obstacle {
-    /// For people.
+    /// The reason in words.
     pub fn reason(self) -> &'static str {
         match self {
             Obstacle::Uncounted => {
@@ -72,7 +72,7 @@ impl Obstacle {
     }
 }
 
-/// The pass. Lanes run every loop over a variable that is marked, or none.
+/// The pass. Vectorises either every loop over a marked variable, or none.
 pub(in crate::transform) fn vectorize(function: Function, target: Target) -> Function {
     if !function.vars.iter().any(|v| v.by_lanes) {
         return function;
@@ -95,21 +95,21 @@ pub(in crate::transform) fn vectorize(function: Function, target: Target) -> Fun
     Function { body, ..wider }
 }
 
-/// Why a loop that lanes were to run is not run by them, if there is one.
+/// Why a loop that was to be vectorised is not, if there is one.
 pub fn obstacle(function: &Function) -> Option<Obstacle> {
     function.vars.iter().find(|v| v.by_lanes)?;
     let mut found = None;
     let mut scratch = function.clone();
     let _ = rewrite(function.body.clone(), &mut |s| {
         marked(function, s)?;
-        // What was split before is in steps, and the rest of it tells why.
+        // A loop that was split before has steps, and the remaining loop gives the reason.
         found = found.filter(|why| *why != Obstacle::Uncounted).or(widened(&mut scratch, s).err());
         None
     });
     Some(found.unwrap_or(Obstacle::Uncounted))
 }
 
-/// Whether a loop has enough iterations for the narrowest tiles of registers, if there are such tiles.
+/// Whether a loop has enough iterations for the narrowest register tiles, if there are such tiles.
 fn fits_tiles(function: &Function, s: &Stmt, target: Target) -> bool {
     let Stmt::For { lo, hi, body, .. } = s else { return false };
     let mut size = 1;
@@ -122,7 +122,7 @@ fn fits_tiles(function: &Function, s: &Stmt, target: Target) -> bool {
     narrowest > 0 && most_iterations(lo, hi).is_none_or(|most| most >= narrowest as i64)
 }
 
-/// The variable of a loop that lanes are to run.
+/// The variable of a loop that is to be vectorised.
 fn marked(function: &Function, s: &Stmt) -> Option<Var> {
     match s {
         Stmt::For { var, .. } => function.vars[*var].by_lanes.then_some(*var),
@@ -166,7 +166,7 @@ fn widened(function: &mut Function, s: &Stmt) -> Result<Vec<Stmt>, Obstacle> {
     ])
 }
 
-/// The variables that differ from one iteration to another.
+/// The variables whose values differ between iterations.
 fn varying(var: Var, body: &[Stmt]) -> BTreeSet<Var> {
     let mut found = BTreeSet::from([var]);
     loop {
@@ -189,7 +189,7 @@ fn spread(block: &[Stmt], found: &mut BTreeSet<Var>) {
     }
 }
 
-/// How many lanes vectors of the widest type of floats have: of a loop with at most so many iterations no more.
+/// The number of lanes of vectors of the widest float type; at most as many as the loop has iterations.
 fn lanes(
     function: &Function,
     varying: &BTreeSet<Var>,
@@ -209,7 +209,7 @@ fn lanes(
             lists |= function.arrays[*array].role == ArrayRole::Result && !elem.is_float();
             registers.push(elem.register());
         }
-        // Operands may be narrower than what they are summed in.
+        // Operands may be narrower than their sum.
         s.exprs().for_each(|e| {
             e.walk(&mut |e| {
                 registers.extend(Some(function.type_of(e).register).filter(|r| r.is_float()))
@@ -222,13 +222,13 @@ fn lanes(
     }
 }
 
-/// So many lanes, or the largest power of two that a loop with at most so many iterations fills, if it is not 1.
+/// `lanes`, or the largest power of two that a loop with at most `most` iterations fills; `None` if that is 1.
 pub(super) fn lanes_within(lanes: usize, most: Option<i64>) -> Option<u16> {
     let most = most.map_or(lanes, |most| 1 << most.max(1).ilog2().min(16));
     Some(lanes.min(most) as u16).filter(|lanes| *lanes > 1)
 }
 
-/// Refuses loops in which a lane may read or write what another one writes.
+/// Refuses loops in which a lane may access an element that another lane writes.
 fn check_apart(var: Var, wide: &[Stmt]) -> Result<(), Obstacle> {
     let mut written: BTreeMap<Array, Vec<Expr>> = BTreeMap::new();
     for_each(wide, &mut |s| {
@@ -255,15 +255,15 @@ fn check_apart(var: Var, wide: &[Stmt]) -> Result<(), Obstacle> {
     if apart { Ok(()) } else { Err(Obstacle::Combined) }
 }
 
-/// Code of one iteration as code of several.
+/// The state of rewriting the code of one iteration for several.
 struct Widening<'f> {
     function: &'f Function,
     var: Var,
     lanes: u16,
     varying: BTreeSet<Var>,
-    /// What holds the lanes of a variable.
+    /// The vector for each scalar variable.
     vectors: BTreeMap<Var, Var>,
-    /// Indices that differ from one iteration to another, by what they stand for.
+    /// The values of index variables that differ between iterations.
     names: BTreeMap<Var, Expr>,
 }
 
@@ -311,13 +311,13 @@ impl Widening<'_> {
                 beside(&index, self.var).ok_or(Obstacle::Scattered)?;
                 Stmt::Store { array: *array, index, value: self.wide(value)? }
             }
-            // Hints are given later, and are no reason.
+            // Prefetch hints are added later, and are no obstacle.
             Stmt::Prefetch { .. } => return Ok(None),
             _ => return Err(Obstacle::Combined),
         }))
     }
 
-    /// A block that may run never, or again.
+    /// A block that may run any number of times.
     fn inner(&mut self, block: &[Stmt]) -> Result<Vec<Stmt>, Obstacle> {
         let names = self.names.clone();
         let wide = self.block(block);
@@ -325,7 +325,7 @@ impl Widening<'_> {
         wide
     }
 
-    /// Drops what stands for something else where these variables have changed.
+    /// Forgets values of index variables that depend on changed variables.
     fn forget(&mut self, changed: &[Var]) {
         self.names
             .retain(|name, e| !changed.contains(name) && !changed.iter().any(|v| mentions(e, *v)));
@@ -337,7 +337,7 @@ impl Widening<'_> {
         self.forget(&changed);
     }
 
-    /// An expression without names of what differs.
+    /// An expression with index variables replaced by their values.
     fn named(&self, e: &Expr) -> Expr {
         self.names.iter().fold(e.clone(), |e, (name, value)| replace(e, *name, value))
     }
@@ -348,7 +348,7 @@ impl Widening<'_> {
         if differs { Err(Obstacle::Branches) } else { Ok(e.clone()) }
     }
 
-    /// An expression for all lanes.
+    /// The expression for all lanes.
     fn wide(&self, e: &Expr) -> Result<Expr, Obstacle> {
         let e = self.named(e);
         let left = |v: &Var| *v != self.var && !self.vectors.contains_key(v) && mentions(&e, *v);
@@ -360,7 +360,7 @@ impl Widening<'_> {
         wide.ok_or_else(|| self.obstacle(&e))
     }
 
-    /// Why an expression has no lanes.
+    /// Why an expression cannot be vectorised.
     fn obstacle(&self, e: &Expr) -> Obstacle {
         let mut scattered = false;
         e.walk(&mut |e| {
