@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! What is chosen by the answer, or by an index that follows from answers, must not change results.
+//! A choice by a probe, or by an index computed from probes, must not change results.
 
 use crate::algebra::BinaryOp;
 use crate::datatype::Scalar;
@@ -22,32 +22,32 @@ use crate::ir::build::{add, assign, binary, div, for_loop, int, load, lt, mul, s
 use crate::ir::{Expr, Function, Stmt, Type};
 use crate::transform::fresh;
 
-/// How many segments are asked at most.
+/// The largest number of probed segments.
 const ASKED: i64 = 32;
-/// What holds for more than one of so many holds often.
+/// A property that more than one in this number of segments has counts as frequent.
 const ENOUGH: i64 = 4;
 
-/// How many of the segments something has to hold for.
+/// Which share of the segments must have a property.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::transform) enum Holds {
     Often,
     Seldom,
 }
 
-/// The name of a question, where segments begin, and the array that it is about.
+/// The name of a probe, its positions array, and the array that it is about.
 type About = (&'static str, Array, Array);
 
-/// The questions that a pass asks.
+/// The probes of a pass.
 #[derive(Default)]
 pub(in crate::transform) struct Questions {
     known: Vec<(About, Var)>,
-    /// What answers them.
+    /// The code of the probes.
     pub(in crate::transform) stmts: Vec<Stmt>,
 }
 
 impl Questions {
-    /// Whether something holds often, or seldom, of a segment `pos[f]..pos[f + 1]` and the next one, given the
-    /// three bounds; the answer is no where it is not worth asking.
+    /// Probes whether a property of a segment `pos[f]..pos[f + 1]` and the next one holds often, or seldom, given the
+    /// three bounds. The result is false where probing does not pay.
     pub(in crate::transform) fn ask(
         &mut self,
         function: &mut Function,
@@ -89,7 +89,7 @@ impl Questions {
         Expr::Var(answer)
     }
 
-    /// An index that follows from answers.
+    /// An index computed from results of probes.
     pub(in crate::transform) fn conclude(
         &mut self,
         function: &mut Function,

@@ -1,4 +1,4 @@
-//! Sums over a few entries, with unpredictable trip counts, are branchless.
+//! Makes sums over a few entries, with unpredictable trip counts, branchless.
 //!
 //! ```text
 //! few_before = select(!even && len(A) < len(pos) * 4, len(A) - 3, 0)
@@ -14,9 +14,9 @@
 //! } else { .. }
 //! ```
 //!
-//! Segments of a stream of which the next one is often longer or shorter end where the processor
-//! does not expect it, which costs as much as several entries: the fibers of a sparse 3-tensor times a vector are
-//! summed in half the time. What is read beyond a segment belongs to the next ones. The order of additions is that of the loop.
+//! If a segment of a stream is often longer or shorter than the next one, its end is mispredicted, which costs as much
+//! as several entries: the fibers of a sparse 3-tensor times a vector are summed in half the time. Loads beyond a
+//! segment are of the next ones. The order of additions is that of the loop.
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::Array;
@@ -26,16 +26,17 @@ use crate::ir::{ArrayRole, Expr, Function, Stmt};
 use crate::transform::branchless::probe::{Holds, Questions};
 use crate::transform::vector::sum::{Left, Segments, Sum};
 
-/// Segments of more entries on average are long, however unpredictable their ends are.
+/// Segments with more entries than this, on average, are long, however unpredictable their ends are.
 const MANY: i64 = 16;
-/// Entries that are taken without a branch; segments have fewer on average.
+/// The number of entries that are added without a branch; segments have fewer on average.
 const ENTRIES: i64 = 4;
 
 fn not(e: Expr) -> Expr {
     Expr::Unary(UnaryOp::Not, Box::new(e))
 }
 
-/// A sum over a segment of a stream, or another: `even` tells whether neighbours are of one length.
+/// The sum over a segment of a stream, or any other sum: `even` tells whether neighbouring segments have the same
+/// length.
 pub(in crate::transform) fn summed(
     function: &mut Function,
     questions: &mut Questions,
@@ -48,7 +49,7 @@ pub(in crate::transform) fn summed(
     };
     let even = questions.ask(function, ("even", pos, values), fewer(MANY), (Holds::Seldom, differ));
     let is_few = all([not(even.clone()), fewer(ENTRIES)]);
-    // From the last entries on nothing follows that may be read as well.
+    // Behind the last entries there is nothing that could be loaded.
     let before = Expr::Select(
         Box::new(is_few),
         Box::new(sub(Expr::Len(values), int(ENTRIES - 1))),
@@ -76,9 +77,9 @@ pub(in crate::transform) fn summed(
     [bounds, Sum { lo, hi, left, ..sum }.over_scalars(function)].concat()
 }
 
-/// Where the segments of the stream begin that a sum goes over, and what it reads at positions, if
-/// a value more is cheap and may be that of another segment. Whatever is read at the positions of
-/// the segments of one array has as many elements.
+/// The positions array of the stream that a sum is over, and an array that it reads at positions, if computing a value
+/// is cheap and is safe for entries of other segments. All arrays read at positions of one positions array have the
+/// same length.
 fn stream(function: &Function, sum: &Sum) -> Option<(Array, Array)> {
     let Expr::Load { array: pos, index: at, lanes: 1 } = &sum.lo else { return None };
     let end = load(*pos, add((**at).clone(), int(1)));
@@ -100,8 +101,8 @@ fn stream(function: &Function, sum: &Sum) -> Option<(Array, Array)> {
 }
 
 impl Sum {
-    /// Whether what is at an index is there for entries of other segments, too: the index is the same
-    /// for all, or a row that the coordinate alone chooses.
+    /// Whether an element can also be read at entries of other segments: its index is the same for all entries, or
+    /// depends on the coordinate alone.
     fn is_anywhere(&self, index: &Expr) -> bool {
         let same = |e: &Expr| !mentions(e, self.var);
         match index {
@@ -130,7 +131,7 @@ mod tests {
     use crate::transform::Target;
     use crate::transform::vector::split_accumulators;
 
-    /// A function that sums over segments, and what the pass makes of it.
+    /// A function that sums over segments, before and after the pass.
     fn functions(value: &str) -> [Function; 2] {
         let text = "fn f(n: i64, pos: in [i32], crd: in [i32], A: in [f64], x: in [f64], \
                     y: out [f64]) {\n  var i, j, p: i64\n  var s: f64\n for i in 0..n {\n s = 0.0\n \
@@ -150,14 +151,14 @@ mod tests {
         {
             assert!(is_few(value), "{value}");
         }
-        // The coordinates of a block lie within it, the last of which may be smaller.
+        // Coordinates are relative to a block, and the last block may be smaller.
         let blocks = ["x[i * 4 + j]", "x[j + i * 4]", "x[(i * 4 + j) * n]", "x[j - i]", "x[p * 2]"];
         for x in blocks {
             assert!(!is_few(&format!("fma(A[p], {x}, s)")), "{x}");
         }
     }
 
-    /// The sums over segments of these lengths, before and after the pass, and what that takes.
+    /// The sums over segments of these lengths, before and after the pass, and their counts.
     fn summed(lengths: &[i32]) -> [(Vec<f64>, Counts); 2] {
         functions("fma(A[p], x[j], s)").map(|function| {
             let mut pos = vec![0];
@@ -167,7 +168,7 @@ mod tests {
             }));
             let n = pos[lengths.len()];
             let values = (0..n).map(|p| 1.0 / f64::from(p + 3)).collect();
-            // What follows a segment is not to be added, not even times nothing.
+            // Values behind a segment must not be added, not even times 0.
             let x = vec![0.1, f64::INFINITY, 1e-300, -7.3];
             let arrays = [
                 Buffer::I32(pos),
@@ -201,17 +202,17 @@ mod tests {
 
     #[test]
     fn streams_are_asked() {
-        // Of four entries three are read again where there is only one.
+        // Where there is only one entry, three of the four loads are repeated.
         let uneven: Vec<i32> = (0..100).map(|k| 1 + k % 2).collect();
         let [before, after] = summed(&uneven);
         assert_eq!(before.0, after.0);
         assert!(after.1.loads > before.1.loads * 3 / 2, "{before:?} {after:?}");
-        // These are even, and those are long; nothing stands for what is left of them.
+        // The first are even, and the others are long; no remaining entry is loaded twice.
         for lengths in [&[2; 100][..], &[1, 27].repeat(50), &[9; 100]] {
             let [before, after] = summed(lengths);
             assert!(after.1.loads <= before.1.loads + 32 * 4, "{before:?} {after:?}");
         }
-        // Of long ones that are uneven the last entry is read again where no more are left.
+        // In long uneven segments, the last entry is loaded again where none remain.
         let [before, after] = summed(&[9, 11].repeat(50));
         assert_eq!(before.0, after.0);
         assert!(after.1.loads > before.1.loads + 200, "{before:?} {after:?}");

@@ -1,4 +1,4 @@
-//! Two branches that do the same with the elements of either operand, as one that selects the operand.
+//! Merges two branches that do the same with elements of either operand into one that selects the operand.
 //!
 //! ```text
 //! v = A[p]; if v < 9 { S[s] = v } else { fail }; p = p + 1
@@ -8,8 +8,8 @@
 //! p = p + i64(first); q = q + (1 - i64(first))
 //! ```
 //!
-//! Both sides of a choice are computed, so each is one that may be: no division, and no element whose index or
-//! whose guard is of one branch alone.
+//! Both operands of a select are computed, so both have to be safe: no division, and no element whose index or guard
+//! belongs to one branch alone.
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Register;
@@ -18,7 +18,7 @@ use crate::ir::build::{add, assign, int, sub};
 use crate::ir::flow::{assigned, exposes, replace};
 use crate::ir::{Expr, Function, Stmt};
 
-/// How often a function reads each of its variables.
+/// The number of reads of each of a function's variables.
 pub(super) fn reads(function: &Function) -> Vec<usize> {
     let mut reads = vec![0; function.vars.len()];
     count(&function.body, &mut reads);
@@ -39,22 +39,22 @@ fn count(block: &[Stmt], reads: &mut [usize]) {
     }
 }
 
-/// What two branches do, chosen by a condition.
+/// Two branches, chosen by a condition.
 pub(super) struct Choice<'f> {
-    /// Holds where it is the first branch.
+    /// The condition for the first branch.
     first: Var,
     function: &'f Function,
-    /// How often the function reads each variable.
+    /// The number of reads of each variable.
     reads: &'f [usize],
-    /// Variables that something else than their branch reads, or that it reads before it assigns them.
+    /// Variables that are read outside of their branch, or before the branch assigns them.
     shared: Vec<Var>,
-    /// Variables that a branch assigns, but for the positions.
+    /// Variables that a branch assigns, except the positions.
     assigned: Vec<Var>,
-    /// How many conditions are around a step.
+    /// The number of conditions around a step.
     guards: usize,
     /// The positions that the branches advance.
     positions: [Var; 2],
-    /// Variables of the second branch, and those of the first that have their values.
+    /// Variables of the second branch, and the variables of the first branch that replace them.
     renamed: Vec<(Var, Var)>,
 }
 
@@ -65,7 +65,7 @@ impl<'f> Choice<'f> {
         Choice { first, function, reads, shared, assigned, guards: 0, positions, renamed }
     }
 
-    /// The steps of two operands as one; nothing where they do different things.
+    /// The steps of two operands as one; `None` if they differ in what they do.
     pub(super) fn steps(
         &mut self,
         (one, p): (&[Stmt], Var),
@@ -80,14 +80,14 @@ impl<'f> Choice<'f> {
         self.shared = [one, other].into_iter().flat_map(|block| self.shared(block)).collect();
         [one, other].into_iter().for_each(|block| assigned(block, &mut self.assigned));
         let mut steps = self.block(one, other)?;
-        // Numbers are no temptation to make branches again.
+        // As a number, the condition does not tempt compilers to make branches again.
         let taken = Expr::Convert(Register::I64, Box::new(Expr::Var(self.first)));
         steps.push(assign(p, add(Expr::Var(p), taken.clone())));
         steps.push(assign(q, add(Expr::Var(q), sub(int(1), taken))));
         Some(steps)
     }
 
-    /// The variables that a block assigns and shares with what is outside of it.
+    /// The variables that a block assigns and that are also used outside of it.
     fn shared(&self, block: &[Stmt]) -> Vec<Var> {
         let (mut names, mut own) = (vec![], vec![0; self.reads.len()]);
         assigned(block, &mut names);
@@ -138,8 +138,7 @@ impl<'f> Choice<'f> {
         })
     }
 
-    /// Lets a variable of the first branch stand for one of the second, unless something else reads
-    /// one of them.
+    /// Lets a variable of the first branch replace one of the second, unless one of them is read elsewhere.
     fn give_name(&mut self, var: Var, other: Var) -> Option<()> {
         if self.positions.contains(&var) || self.positions.contains(&other) {
             return None;
@@ -161,7 +160,7 @@ impl<'f> Choice<'f> {
         }
     }
 
-    /// An expression of the second branch by the names of the first.
+    /// An expression of the second branch, with the variables of the first.
     fn named(&self, e: &Expr) -> Expr {
         let names = self.renamed.iter();
         names.fold(e.clone(), |e, (from, to)| replace(e, *from, &Expr::Var(*to)))
@@ -176,8 +175,8 @@ impl<'f> Choice<'f> {
         Some(Expr::Select(Box::new(Expr::Var(self.first)), a?, b?))
     }
 
-    /// Whether an expression may be computed where its branch does not run: both operands are at entries of theirs
-    /// then, but what their branches would have assigned or tested is not so.
+    /// Whether an expression is safe to compute where its branch does not run: both operands then have entries, but
+    /// assignments and tests of the branch have not run.
     fn is_free(&self, e: &Expr) -> bool {
         let mut is_free = is_cheap(e);
         e.walk(&mut |e| {
@@ -198,7 +197,7 @@ impl<'f> Choice<'f> {
     }
 }
 
-/// Whether both sides may be computed where one is needed: elements of operands and simple arithmetic.
+/// Whether computing both operands of a select is cheap: elements of operands and simple arithmetic.
 fn is_cheap(e: &Expr) -> bool {
     use BinaryOp::{Add, And, Eq, Ge, Gt, Le, Lt, Max, Min, Mul, Ne, Or, Sub, Xor};
     let mut cheap = true;

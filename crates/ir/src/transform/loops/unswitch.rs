@@ -1,4 +1,4 @@
-//! A loop-invariant condition is tested once, before it.
+//! Tests a loop-invariant condition once, before the loop.
 //!
 //! ```text
 //! for p in lo..hi { j = crd[p]; if n - i < 3 { .. } else { .. } }
@@ -10,7 +10,7 @@
 //! }
 //! ```
 //!
-//! Only assignments and stores may stand beside the question, so that little stands twice.
+//! Only assignments and stores may be beside the condition, so that little code is duplicated.
 
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt};
@@ -21,7 +21,7 @@ pub(in crate::transform) fn unswitch(function: Function) -> Function {
     Function { body: block(function.body), ..function }
 }
 
-/// Inner loops first, so that a question leaves all loops that it does not depend on.
+/// Inner loops first, so that a condition moves out of all loops that it does not depend on.
 fn block(stmts: Vec<Stmt>) -> Vec<Stmt> {
     let inner = |s: Stmt| s.map_children(&mut |e| e, &mut block);
     stmts.into_iter().map(|s| asked_before(inner(s))).collect()

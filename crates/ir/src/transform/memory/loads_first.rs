@@ -1,4 +1,4 @@
-//! What several iterations of a loop on a GPU read of operands is loaded before they run, so that they wait once.
+//! Loads the operands of several iterations of a GPU loop before these run, so that the iterations wait once.
 //!
 //! ```text
 //! for p in lo..hi { j = crd[p]; while pos[i + 1] <= p { i = i + 1 }; if i == run { s = s + A[p] * x[j] } else { .. } }
@@ -12,8 +12,8 @@
 //! for p in mid..hi { .. }
 //! ```
 //!
-//! Loops and branches between loads keep the compiler of the device from doing so. Loads under a condition stay where
-//! they are. (Sparse iteration space transformations, listing A.2: what is precomputed in an unrolled loop.)
+//! Loops and branches between loads prevent the device's compiler from doing this. Loads under a condition stay where
+//! they are. (Sparse iteration space transformations, listing A.2: values precomputed in an unrolled loop.)
 
 use crate::ids::Var;
 use crate::ir::flow::{assigned, count, mentions, replace};
@@ -22,14 +22,14 @@ use crate::transform::affine::{most_iterations, shifted};
 use crate::transform::{Target, by_iterations, fresh, rewrite};
 use std::collections::BTreeMap;
 
-/// So many iterations load before they run.
+/// The number of iterations that load together.
 const ITERATIONS: i64 = 4;
-/// So many where they add to several sums, each of which has loads of its own.
+/// The number if they add to several sums, each of which has loads of its own.
 const OF_SUMS: i64 = 2;
-/// So many where a loop has no more than `SHORT`: all of them at once, or half.
+/// The number if a loop has at most `SHORT` iterations: all of them together, or half.
 const OF_SHORT: i64 = 8;
 const SHORT: i64 = 16;
-/// The most statements of a body that is worth the code.
+/// The largest number of statements of a body that is worth copying.
 const MOST: usize = 28;
 
 /// The pass.
@@ -78,7 +78,7 @@ fn loading(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
             own.iter().fold(e, |e, (of, by)| replace(e, *of, by))
         };
         for (held, load) in &found {
-            // What is the same in all iterations is loaded once.
+            // Loop-invariant values are loaded once in any case.
             let same = !mentions(load, *var) && own.iter().all(|(of, _)| !mentions(load, *of));
             if k > 0 && same {
                 continue;
@@ -106,13 +106,13 @@ fn with(s: Stmt, f: &dyn Fn(Expr) -> Expr) -> Stmt {
     s.map_children(&mut |e| f(e), &mut |b| b.into_iter().map(|s| with(s, f)).collect())
 }
 
-/// Loads of operands that every iteration makes, whatever the iterations before did.
+/// Loads of operands that every iteration does, whatever earlier iterations did.
 struct Loads {
-    /// Variables that iterations assign, and the loop's.
+    /// Variables that iterations assign, and the loop's variable.
     own: Vec<Var>,
-    /// Those of them that follow from the loop's variable and from loads.
+    /// Those of them that follow from the loop's variable and from loads, with their values.
     follow: BTreeMap<Var, Expr>,
-    /// The loads, and which variables have them.
+    /// The loads, and the variables that hold them.
     found: Vec<(Var, Expr)>,
     /// Variables that are assigned more than once.
     again: Vec<Var>,
@@ -127,7 +127,7 @@ impl Loads {
         Loads { own, follow: BTreeMap::from([(var, Expr::Var(var))]), found: vec![], again }
     }
 
-    /// A statement of the body with variables for what is loaded before.
+    /// A statement of the body, reading variables instead of loading.
     fn taken(&mut self, function: &mut Function, s: &Stmt) -> Stmt {
         match s {
             Stmt::Assign { var, value } => {
@@ -151,7 +151,7 @@ impl Loads {
         }
     }
 
-    /// An expression with variables for its loads.
+    /// An expression, reading variables instead of loading.
     fn held(&mut self, function: &mut Function, e: Expr) -> Expr {
         match e {
             Expr::AndThen(a, b) => Expr::AndThen(Box::new(self.held(function, *a)), b),
@@ -175,7 +175,7 @@ impl Loads {
         }
     }
 
-    /// An expression by the loop's variable and what is loaded, if it follows from these.
+    /// An expression in terms of the loop's variable and loaded values, if it follows from these.
     fn following(&self, e: &Expr) -> Option<Expr> {
         let mut follows = true;
         e.walk(&mut |e| match e {
@@ -212,7 +212,7 @@ mod tests {
         transformed(body, Target::GPU)
     }
 
-    /// An entry whose row is searched for, and a sum that is stored where the row ends.
+    /// An entry whose row is searched, and a sum that is stored at the end of the row.
     fn entry(p: &str, j: &str, a: &str, x: &str) -> String {
         format!(
             "while pos[i + 1] <= {p} {{ i = i + 1 }} j = {j} if i == q {{ s = s + {a} * {x} }} \
@@ -237,7 +237,7 @@ mod tests {
         assert!(text.contains(first), "{text}");
         assert!(text.contains("while pos[i + 1] <= p + 3 { i = i + 1 } j = crd_at_4"), "{text}");
         assert!(text.ends_with(&format!("for p in p_mid..p_hi {{ {} }} }}", at("p"))), "{text}");
-        // Short loops are taken in one step.
+        // Short loops are a single step.
         let short = on_gpu(&format!("for p in 0..min(n, 8) {{ {} }}", at("p")));
         assert!(short.contains("for p in p_first..p_mid step 8"), "{short}");
     }
@@ -245,10 +245,10 @@ mod tests {
     #[test]
     fn loads_under_conditions_and_after_searches_stay() {
         let kept = |body: String| assert_eq!(on_gpu(&body), format!("{body} }}"));
-        // Nothing is loaded whatever the entries before are.
+        // No load happens in every iteration independently of earlier ones.
         kept("for p in 0..n { if i == q { s = s + A[p] } else { s = A[p] } q = p }".to_owned());
         kept("for p in 0..n { while i < p { i = i + 1 } if x[i] < s { s = x[i] } }".to_owned());
-        // Too few iterations, loops inside, and one sum, which has accumulators instead.
+        // Too few iterations, inner loops, and a single sum, which has several accumulators instead.
         let few = entry("p", "crd[p]", "A[p]", "x[p]");
         kept(format!("for p in 0..min(n, 1) {{ {few} }}"));
         kept(

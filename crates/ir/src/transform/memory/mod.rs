@@ -1,5 +1,5 @@
-//! Passes that say how memory is written and read: streaming stores, software prefetch, loads before they are needed; and where
-//! workspaces are that nothing bounds.
+//! Passes for memory accesses: non-temporal stores, software prefetch, early loads, and memory for unbounded
+//! workspaces.
 
 pub(super) mod loads_first;
 pub(super) mod nontemporal;

@@ -1,17 +1,17 @@
-//! Which results are written by non-temporal stores.
+//! Decides which results are written by non-temporal stores.
 //!
 //! ```text
 //! fn f(C_vals: out streamed [f64]) { for i in 0..n { .. C_vals[i * 32; 8] = c } }
 //! ```
 //!
-//! A store to memory that is in no cache reads the line first; of results that are larger than caches,
-//! that is a third of all traffic. Backends write whole lines without reading them, if they have vectors
-//! of that size. That pays where the kernel does not come back to what it stored.
+//! A store to memory that is not in a cache reads the line first; for results larger than caches, that is a third of
+//! all traffic. Backends write whole lines without reading them, if they have vectors of that size. That pays if the
+//! kernel does not access what it stored again.
 
 use crate::ids::Array;
 use crate::ir::{Expr, Function, Stmt};
 
-/// The pass: what was marked as large stays so where that pays.
+/// The pass: arrays marked as large stay marked where that pays.
 pub(in crate::transform) fn nontemporal(mut function: Function) -> Function {
     let marked: Vec<Array> =
         function.arrays.enumerate().filter(|(_, a)| a.streamed).map(|(array, _)| array).collect();
@@ -23,7 +23,7 @@ pub(in crate::transform) fn nontemporal(mut function: Function) -> Function {
     function
 }
 
-/// What is done with vectors of an array. Single elements are what vectors left over.
+/// How vectors of an array are used. Scalar accesses are to the rest that vectors leave.
 #[derive(Default)]
 struct Vectors {
     stored: bool,

@@ -1,4 +1,4 @@
-//! Workspaces of loops on a GPU that no constant bounds become slices of an array that all share.
+//! Splits one shared array into slices for the workspaces of GPU loops that no constant bounds.
 //!
 //! ```text
 //! reserve w, n
@@ -12,9 +12,9 @@
 //! }
 //! ```
 //!
-//! Memory that threads share has a size that is known when a kernel is compiled; this one is known when it is
-//! started. A block takes several iterations one after another, in the same slices, so that memory follows from how many run at
-//! the same time.
+//! The size of memory that threads share has to be known when a kernel is compiled; that of these slices is known when
+//! it is launched. A block runs several iterations one after another, in the same slices, so that memory depends on
+//! the number of concurrent iterations.
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -24,7 +24,7 @@ use crate::ir::parallel::owners;
 use crate::ir::{ArrayDecl, ArrayRole, Expr, Function, Stmt, Type, Unit};
 use crate::transform::{Target, for_each, fresh};
 
-/// Slices in use at the same time, about, and the fewest blocks that are.
+/// The approximate number of slices in use at the same time, and the smallest number of blocks.
 const SLICES: i64 = 8192;
 const LEAST_BLOCKS: i64 = 128;
 
@@ -40,15 +40,15 @@ pub(in crate::transform) fn slice_workspaces(mut function: Function, target: Tar
     function
 }
 
-/// A workspace and the loops whose iterations have one each.
+/// A workspace, and the loops whose iterations have one each.
 struct Sliced {
     array: Array,
-    /// How many elements each has.
+    /// The number of elements of each.
     len: Expr,
-    /// The statement that makes room for it, and the loop over blocks.
+    /// The statement that reserves it, and the loop over blocks.
     reserve: usize,
     at: usize,
-    /// The loops inside of that, their first values and how many iterations they have at most.
+    /// The loops inside of that, with their first values and largest trip counts.
     inner: Vec<(Var, Expr, i64)>,
 }
 
@@ -126,7 +126,8 @@ impl Sliced {
         function.body = stmts;
     }
 
-    /// A block with elements of the slice, which begins in the iterations of the innermost loop that has one each.
+    /// A block, with the workspace's elements in a slice; the slice is computed in the innermost loop whose iterations
+    /// have one each.
     fn moved(
         &self,
         block: Vec<Stmt>,
@@ -167,7 +168,7 @@ impl Sliced {
     }
 }
 
-/// Whether a block does nothing with an array but load, store, update and fill elements.
+/// Whether a block only loads, stores, updates and fills elements of an array.
 fn is_plain(block: &[Stmt], array: Array) -> bool {
     let mut plain = true;
     for_each(block, &mut |s| {
@@ -181,7 +182,7 @@ fn is_plain(block: &[Stmt], array: Array) -> bool {
     plain
 }
 
-/// Whether an expression has the same value everywhere: it is made of parameters.
+/// Whether an expression has the same value everywhere: it consists of parameters.
 fn is_number(function: &Function, e: &Expr) -> bool {
     let mut changed = vec![];
     assigned(&function.body, &mut changed);
@@ -206,7 +207,7 @@ fn is_bounded(e: &Expr) -> bool {
     }
 }
 
-/// What the end of a loop is at most, where a constant tells.
+/// The upper limit of a loop's end, if a constant gives one.
 fn most(e: &Expr) -> Option<i64> {
     match e {
         Expr::Const(c) => Some(c.as_i64().max(1)),
