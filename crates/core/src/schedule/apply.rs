@@ -1,4 +1,4 @@
-//! Applying the commands of a schedule one after another, and refusing what lowering could not do.
+//! Applies the commands of a schedule one after another, and refuses what lowering cannot do.
 
 use super::assemble::assemble;
 use super::bound::bound;
@@ -27,10 +27,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// How many commands in a row may make a loop from another.
+/// The longest chain of loops in which each is derived from the previous one.
 const MAX_DEPTH: usize = 32;
 
-/// Code doubles with each operand that is searched where something is left to do without it.
+/// The largest number of searched operands with work left where they have no entry: each doubles the code.
 const MOST_SEARCHED: usize = 8;
 
 /// Why a schedule cannot be applied.
@@ -38,7 +38,7 @@ const MOST_SEARCHED: usize = 8;
 pub struct Refusal {
     /// What is wrong.
     pub diagnostic: Box<Diagnostic>,
-    /// The tensor of the notation that the loops cannot read or write as it is stored, if that is all.
+    /// The tensor of the notation that the loops cannot read or write as it is stored, if that is the only reason.
     pub storage: Option<TensorId>,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn apply_to(
     long_sums::spread(&mut scheduler, schedule, long)?;
     unfused(&mut scheduler);
     restored(&mut scheduler);
-    // What was chosen for loops of which the commands say nothing stays.
+    // Choices of legalisation stay for loops that no command mentions.
     let loops = scheduler.kernel().body.loops();
     for (var, tag) in chosen.into_iter().filter(|(var, _)| loops.contains(var)) {
         scheduler.kernel_mut().tags.entry(var).or_insert(tag);
@@ -100,7 +100,7 @@ pub(super) fn apply_to(
 }
 
 impl Scheduler<'_> {
-    /// Names that commands give to workspaces and their loops are not those of tensors that legalisation made.
+    /// Renames tensors of legalisation that have the names that commands give to workspaces and their loops.
     fn leave_names(&mut self, schedule: &Schedule) {
         let mut given = BTreeSet::new();
         for placed in &schedule.commands {
@@ -121,8 +121,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Refuses variables that were made from others too many times over: recovering the coordinate takes
-    /// code for each time.
+    /// Refuses variables at the end of too long a chain of derivations: recovering the coordinate takes code for each
+    /// step.
     fn check_depth(&self) -> Result<(), Diagnostic> {
         let derived = &self.program.derived;
         let mut depths: BTreeMap<IndexVar, usize> = BTreeMap::new();
@@ -165,7 +165,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Loops over positions have to be inside of those that give the levels above.
+    /// Checks that loops over positions are inside of loops over the levels above.
     fn check_positions(&self) -> Result<(), Diagnostic> {
         let derived = &self.program.derived;
         for var in self.kernel().body.loops() {
@@ -218,9 +218,9 @@ impl Scheduler<'_> {
     }
 }
 
-/// The kernel that a schedule is for: the last one with loops over all the variables that its
-/// commands need and do not make themselves, which reads what they name; one that only stores what
-/// others computed in another format comes after those that compute.
+/// The kernel that a schedule is for: the last one with loops over all variables that its commands need and do not
+/// make, and with the operands that they name. Kernels that only copy a tensor into another format are considered
+/// last.
 fn meant(program: &Program, schedule: &Schedule) -> usize {
     let mut needed = vec![];
     let mut made = vec![];
@@ -253,7 +253,7 @@ fn meant(program: &Program, schedule: &Schedule) -> usize {
     found.or_else(|| kernels.iter().rposition(fits)).unwrap_or(last)
 }
 
-/// Whether a text has a name as a word.
+/// Whether a text contains a name as a word.
 fn is_in(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }

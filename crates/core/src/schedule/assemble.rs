@@ -1,11 +1,13 @@
 //! `assemble(C, append)`, `assemble(C, insert)`: how the entries of a result get their positions.
 //!
 //! ```text
-//! append    each entry behind the one before        loops in the order in which C is stored, or gathered rows
-//! insert    at positions that are there before      C has all, or those of each row are counted beforehand
+//! append    each entry behind the previous one      loops in the order in which C is stored, or rows in an
+//! accumulator
+//! insert    at positions that exist beforehand      every element of C has one, or entries of each row are counted
+//! first
 //! ```
 //!
-//! What the loops cannot do is refused once the plan is known ([`super::refuse_dropped`]).
+//! An assembly that the loops cannot carry out is refused once the plan is known ([`super::refuse_dropped`]).
 
 use super::scheduler::Scheduler;
 use crate::cin::{Assembling, Kernel};
@@ -22,7 +24,7 @@ pub(super) fn assemble(
         let message = format!("the loops that the schedule is for compute {result}, not {name}");
         return Err(s.refuse(0, message, format!("name {result}")));
     }
-    // Where what the loops compute is copied into the result, it is the copy that is meant.
+    // If a kernel copies the values of other loops into the result, the command is for the copy.
     let stores = |k: &Kernel| s.program.tensors[k.result].name == name;
     let kernel = s.program.kernels.iter().rposition(stores).unwrap_or(s.kernel);
     let wanted = &mut s.program.kernels[kernel].assembly.wanted;

@@ -1,4 +1,4 @@
-//! `bound(k, kb, n, max_exact)`: a loop whose number of iterations is promised.
+//! `bound(k, kb, n, max_exact)`: a loop whose trip count is promised.
 //!
 //! ```text
 //! forall(k, s)        bound(k, kb, 32, max_exact)        forall(kb, s)        for kb in 0..32
@@ -38,7 +38,7 @@ pub(super) fn bound(
     Ok(())
 }
 
-/// Gives workspaces over a variable the size that is promised of it.
+/// Gives workspaces over a variable the size that is promised for it.
 fn size_workspaces(s: &mut Scheduler<'_>, of: IndexVar, bounded: IndexVar) {
     let derived = &s.program.derived;
     let is_over = |mode: &&mut IndexVar| {
@@ -48,8 +48,8 @@ fn size_workspaces(s: &mut Scheduler<'_>, of: IndexVar, bounded: IndexVar) {
     workspaces.flat_map(|t| t.modes.iter_mut()).filter(is_over).for_each(|mode| *mode = bounded);
 }
 
-/// Refuses dimensions that break what a schedule promised of them, or whose product is beyond
-/// 2^63 - 1 where loops are over coordinates that a schedule fused.
+/// Refuses dimensions that break promises of a schedule, or whose product exceeds 2^63 - 1 where loops are over fused
+/// coordinates.
 pub fn check_dimensions(
     program: &Program,
     dimension: &dyn Fn(IndexVar) -> u64,
@@ -95,7 +95,8 @@ pub fn check_dimensions(
     program.tensors.iter().try_for_each(|tensor| check_workspace(program, tensor, dimension))
 }
 
-/// The variables whose coordinates loops count, themselves or in parts. Positions are counted whatever the coordinates are.
+/// The variables whose coordinates loops count, directly or in parts. Loops over positions do not depend on the number
+/// of coordinates.
 pub(crate) fn counted(program: &Program) -> BTreeSet<IndexVar> {
     let mut found = BTreeSet::new();
     let mut open: Vec<IndexVar> = program.kernels.iter().flat_map(|k| k.body.loops()).collect();
@@ -107,15 +108,14 @@ pub(crate) fn counted(program: &Program) -> BTreeSet<IndexVar> {
     found
 }
 
-/// Refuses workspaces of more elements than an array can have.
+/// Refuses workspaces with more elements than an array can have.
 fn check_workspace(
     program: &Program,
     tensor: &Tensor,
     dimension: &dyn Fn(IndexVar) -> u64,
 ) -> Result<(), Diagnostic> {
     const WIDEST: u64 = 16;
-    // How many positions there are, in parts and offsets in these, only the operand tells, and it is in
-    // memory.
+    // The number of positions, in parts and offsets in these, depends on the operand, which is in memory.
     let sizes = || tensor.modes.iter().map(|&mode| elements(program, mode, dimension));
     let positions = if sizes().any(|size| size.is_none()) { 1 << 32 } else { 1 };
     let elements = sizes().flatten().try_fold(positions, u64::checked_mul);
@@ -129,7 +129,7 @@ fn check_workspace(
         .help("precompute over fewer loops, or over smaller tiles, or have it hashed"))
 }
 
-/// The most elements of a mode of a workspace: blocks may be larger than all there is.
+/// The largest number of elements of a workspace's mode: blocks may be larger than the dimension.
 fn elements(program: &Program, mode: IndexVar, dimension: &dyn Fn(IndexVar) -> u64) -> Option<u64> {
     let derived = &program.derived;
     let all = derived.origins(mode).into_iter().map(|of| derived.size(of, dimension));
@@ -139,8 +139,7 @@ fn elements(program: &Program, mode: IndexVar, dimension: &dyn Fn(IndexVar) -> u
     }
 }
 
-/// Whether a variable, or what it was made from, has fewer coordinates in the last of the parts that
-/// loops around the bounded one go over.
+/// Whether a variable, or one that it was derived from, has fewer coordinates in the last part of a surrounding loop.
 fn varies(
     program: &Program,
     bounded: IndexVar,
@@ -153,8 +152,8 @@ fn varies(
         .any(|(v, parts)| size(v).is_none_or(|size| size % parts != 0))
 }
 
-/// The variables that loops around a bounded one split, with the size or number of their parts: only where this divides
-/// the dimension, all parts have as many coordinates of what is bounded.
+/// The variables that loops around a bounded one split, with the size or number of their parts: all parts have the
+/// same number of the bounded loop's coordinates only if this divides the dimension.
 pub(crate) fn parts_around(
     program: &Program,
     bounded: IndexVar,

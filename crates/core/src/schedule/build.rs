@@ -1,5 +1,5 @@
-//! Schedules built command by command. Each is written and read back, so that what is refused as text is refused
-//! here.
+//! Builds schedules command by command. Each command is written and parsed, so that everything that is refused as text
+//! is refused here.
 
 use super::command::Command;
 use super::command::WorkspaceKind;
@@ -9,7 +9,7 @@ use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 impl Schedule {
-    /// Appends a command; a name or number that could not be written is refused.
+    /// Appends a command; refuses a name or number that cannot be written.
     pub fn push(&mut self, command: &Command) -> Result<&mut Schedule, Diagnostic> {
         let separator = if self.is_empty() { "" } else { "; " };
         let longer = parse(&format!("{self}{separator}{command}"))?;
@@ -32,7 +32,7 @@ impl Schedule {
         self.push(&Command::Reorder { vars: vars.iter().map(|&v| v.to_owned()).collect() })
     }
 
-    /// Appends `split(..)`: the loop as an outer and an inner one, the inner of so many iterations.
+    /// Appends `split(..)`: an outer loop, and an inner one with this trip count.
     pub fn split(
         &mut self,
         var: &str,
@@ -43,7 +43,7 @@ impl Schedule {
         self.push(&Command::Split { var: var.to_owned(), outer, inner, size })
     }
 
-    /// Appends `divide(..)`: the loop as an outer and an inner one, the outer of so many iterations.
+    /// Appends `divide(..)`: an outer loop with this trip count, and an inner one.
     pub fn divide(
         &mut self,
         var: &str,
@@ -65,13 +65,13 @@ impl Schedule {
         self.push(&Command::Distribute { var, outer, inner, axis })
     }
 
-    /// Appends `communicate(..)`: ranks get what they need of a tensor before their part of a loop.
+    /// Appends `communicate(..)`: ranks get the elements of a tensor that they need before their part of a loop.
     pub fn communicate(&mut self, tensor: &str, outer: &str) -> Result<&mut Schedule, Diagnostic> {
         let (tensor, outer) = (tensor.to_owned(), outer.to_owned());
         self.push(&Command::Communicate { tensor, outer })
     }
 
-    /// Appends `fuse(..)`: an outer loop and the inner one directly within as one.
+    /// Appends `fuse(..)`: an outer loop and the one directly inside become one loop.
     pub fn fuse(&mut self, loops: (&str, &str), fused: &str) -> Result<&mut Schedule, Diagnostic> {
         let (outer, inner) = (loops.0.to_owned(), loops.1.to_owned());
         self.push(&Command::Fuse { outer, inner, fused: fused.to_owned() })
@@ -128,8 +128,8 @@ impl Schedule {
         self.push(&Command::Parallelize { var: var.to_owned(), unit, races })
     }
 
-    /// Appends `loopfuse(..)`: operands that share no inner loops run apart, so many times over,
-    /// beginning with the last operand or this one.
+    /// Appends `loopfuse(..)`: operands without common inner loops get separate loops, `times` times, starting with
+    /// the last operand or with this one.
     pub fn loopfuse(
         &mut self,
         times: u64,
@@ -138,8 +138,8 @@ impl Schedule {
         self.push(&Command::Loopfuse { times, operand: operand.map(str::to_owned) })
     }
 
-    /// Appends `precompute(..)`: a part of a value over some loops, the names that these have where
-    /// it is computed, and the workspace.
+    /// Appends `precompute(..)`: a part of a value over some loops, the names of these loops where it is computed, and
+    /// the workspace.
     pub fn precompute(
         &mut self,
         value: &str,

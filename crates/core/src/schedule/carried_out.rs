@@ -9,23 +9,23 @@ use super::list::Schedule;
 use crate::cin::{Assembling, MergeStrategy, ParallelUnit};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
-/// Something that a schedule says of a loop.
+/// A request of a schedule about a loop, or about the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
-    /// Iterations are unrolled.
+    /// Unroll the loop.
     Unrolled,
-    /// Ranks share the iterations.
+    /// Distribute the loop over ranks.
     OnRanks,
-    /// A unit runs the iterations.
+    /// Run the iterations on a unit.
     On(ParallelUnit),
-    /// Operands are searched.
+    /// Gallop.
     Gallop,
-    /// The result is assembled so.
+    /// Assemble the result in this way.
     Assembled(Assembling),
 }
 
-/// Refuses a schedule for what it wants of a loop, if it does: the loop has the first of these names, and was
-/// made from those of the others.
+/// Refuses a schedule if it has this request: the loop has the first of these names, and was derived from loops with
+/// the other names.
 pub fn refuse_dropped(
     schedule: &Schedule,
     names: &[String],

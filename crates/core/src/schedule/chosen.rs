@@ -1,5 +1,4 @@
-//! Commands that give a kernel the loops that legalisation chose for it, to be edited and given
-//! back.
+//! Commands that reproduce the loops that legalisation chose for a kernel, for the user to edit and apply.
 //!
 //! ```text
 //! forall(i, where(forall(k, forall(l, A(i,l) += w(k) * D(k,l))), forall(j, forall(k, w(k) += B(i,j) * C(j,k)))))
@@ -15,9 +14,9 @@ use crate::cin::{Kernel, Program, Relation, Stmt, print};
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
 
-/// Commands for the last computing kernel of a program to which no schedule was applied; the same without
-/// those for what legalisation computes beforehand with a schedule too; and none. Which of them give
-/// the same loops has to be seen: not all loops can be had by commands.
+/// Commands for the last computing kernel of an unscheduled program; the same commands without those for temporaries
+/// that legalisation makes under a schedule as well; and no commands. The caller has to compare the resulting loops:
+/// not all loops can be made by commands.
 pub fn chosen(program: &Program) -> Vec<Schedule> {
     let Some(kernel) = computing(program) else { return vec![] };
     let mut commands = vec![];
@@ -65,7 +64,7 @@ fn positions(program: &Program, var: IndexVar) -> Option<Command> {
     Some(Command::Pos { var: name(coordinate(program, var)), position: name(var), operand })
 }
 
-/// An order of loops that agrees with that of every branch.
+/// An order of loops that agrees with the order in every branch.
 fn order(body: &Stmt) -> Vec<IndexVar> {
     let mut chains = vec![];
     collect(body, &mut vec![], &mut chains);
@@ -84,7 +83,7 @@ fn order(body: &Stmt) -> Vec<IndexVar> {
     }
 }
 
-/// The loops around each assignment, those of producers first.
+/// Collects the loops around each assignment, producers first.
 fn collect(s: &Stmt, around: &mut Vec<IndexVar>, chains: &mut Vec<Vec<IndexVar>>) {
     match s {
         Stmt::Forall { var, body } => {
@@ -97,7 +96,7 @@ fn collect(s: &Stmt, around: &mut Vec<IndexVar>, chains: &mut Vec<Vec<IndexVar>>
     }
 }
 
-/// A command for each part that is computed beforehand, outer ones first.
+/// A command for each precomputed part, outer ones first.
 fn parts(program: &Program, s: &Stmt, commands: &mut Vec<Command>) {
     if let Stmt::Where { producer, .. } = s
         && let Some((lhs, value)) = whole(producer)
@@ -113,7 +112,7 @@ fn parts(program: &Program, s: &Stmt, commands: &mut Vec<Command>) {
     s.children().into_iter().for_each(|child| parts(program, child, commands));
 }
 
-/// What a producer writes, with what was computed for it beforehand put back.
+/// The element that a producer writes, and its value with precomputed parts substituted.
 fn whole(s: &Stmt) -> Option<(Access, Expr)> {
     match s {
         Stmt::Forall { body, .. } | Stmt::Within { body, .. } => whole(body),
@@ -134,7 +133,7 @@ fn replaced(e: Expr, access: &Access, value: &Expr) -> Expr {
     }
 }
 
-/// Assignments as they run, in their loops, with the accesses of each unordered.
+/// The assignments in their loops, in the order in which they run, with accesses sorted.
 fn shape(program: &Program, s: &Stmt) -> String {
     let name = |v: &IndexVar| program.vars[*v].as_str();
     match s {

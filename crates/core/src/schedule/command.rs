@@ -1,4 +1,4 @@
-//! The commands of a schedule, and how they are written.
+//! The commands of a schedule, and their syntax.
 //!
 //! ```text
 //! split(i, i0, i1, 32); reorder(i0, j, i1)
@@ -8,18 +8,18 @@ use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
 use crate::level::{BITMAP, DENSE, HASHED_WORKSPACE, LISTED, LevelKind};
 use std::fmt::{self, Display};
 
-/// One command. Variables and tensors are named as in the text of the program, or as earlier
-/// commands name them; a name that a command makes is new.
+/// A command. Variables and tensors have the names of the program's text, or names that earlier commands made; a name
+/// that a command makes is new.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
     /// How the entries of a result get their positions.
     Assemble {
         /// The result.
         tensor: String,
-        /// How.
+        /// The kind of assembly.
         how: Assembling,
     },
-    /// A loop whose number of iterations is promised.
+    /// A loop whose trip count is promised.
     Bound {
         /// The loop.
         var: String,
@@ -28,21 +28,21 @@ pub enum Command {
         /// The promise.
         bound: BoundType,
     },
-    /// When ranks get what they need of a tensor.
+    /// When ranks get the elements of a tensor that they need.
     Communicate {
         /// The operand, or the result.
         tensor: String,
         /// The loop over ranks.
         outer: String,
     },
-    /// A loop over positions as one over their coordinates.
+    /// A loop over positions becomes one over their coordinates.
     Coord {
         /// The loop.
         position: String,
         /// The new loop.
         var: String,
     },
-    /// A loop of which each rank runs a part.
+    /// Each rank runs a part of a loop.
     Distribute {
         /// The loop.
         var: String,
@@ -61,10 +61,10 @@ pub enum Command {
         outer: String,
         /// The loop within a part.
         inner: String,
-        /// How many parts.
+        /// The number of parts.
         parts: u64,
     },
-    /// Two directly nested loops as one.
+    /// Two directly nested loops become one.
     Fuse {
         /// The outer loop.
         outer: String,
@@ -73,57 +73,57 @@ pub enum Command {
         /// The new loop.
         fused: String,
     },
-    /// Loops that operands do not share run apart.
+    /// Loops that operands do not share become separate loops.
     Loopfuse {
-        /// How many times over.
+        /// How many times.
         times: u64,
-        /// The operand that is split off first, if it is not the last.
+        /// The operand that is split off first, if not the last one.
         operand: Option<String>,
     },
-    /// How a loop finds the coordinates that several operands have.
+    /// How a loop merges its operands.
     Mergeby {
         /// The loop.
         var: String,
-        /// How.
+        /// The strategy.
         merge: MergeStrategy,
     },
-    /// What runs the iterations of a loop.
+    /// The unit that runs the iterations of a loop.
     Parallelize {
         /// The loop.
         var: String,
-        /// What runs them.
+        /// The unit.
         unit: ParallelUnit,
-        /// What becomes of elements to which several add.
+        /// How races on elements are resolved.
         races: Races,
     },
-    /// A loop over coordinates as one over the positions of an operand.
+    /// A loop over coordinates becomes one over the positions of an operand.
     Pos {
         /// The loop.
         var: String,
         /// The new loop.
         position: String,
-        /// The operand: its name, or as it is used.
+        /// The operand: its name, or its use.
         operand: String,
     },
-    /// A part of a value, computed beforehand into a workspace.
+    /// A part of a value is computed beforehand into a workspace.
     Precompute {
         /// The part, in index notation.
         value: String,
         /// Loops over which it is computed.
         vars: Vec<String>,
-        /// What these are called where it is computed; the same names or new ones.
+        /// The names of these loops where the part is computed; the same names, or new ones.
         own: Vec<String>,
         /// The name of the workspace: a new one, or the result's.
         workspace: String,
-        /// How the workspace is stored, if not as fits.
+        /// The kind of workspace, if not the default.
         kind: Option<WorkspaceKind>,
     },
-    /// Directly nested loops in a new order, outermost first.
+    /// Directly nested loops get a new order, outermost first.
     Reorder {
         /// The new order.
         vars: Vec<String>,
     },
-    /// A loop as one over tiles of a size, and one within a tile.
+    /// A loop becomes one over tiles of a size, and one within a tile.
     Split {
         /// The loop.
         var: String,
@@ -131,28 +131,29 @@ pub enum Command {
         outer: String,
         /// The loop within a tile.
         inner: String,
-        /// How many coordinates or positions a tile has.
+        /// The number of coordinates or positions of a tile.
         size: u64,
     },
-    /// Several consecutive iterations of a loop, unrolled.
+    /// A loop is unrolled.
     Unroll {
         /// The loop.
         var: String,
-        /// How many.
+        /// The unroll factor.
         factor: u64,
     },
 }
 
-/// How a workspace stores its modes: all of them hashed, or the last one as said and the others dense.
+/// How a workspace stores its modes: `Hashed` applies to all modes, other kinds to the last one, with the others
+/// dense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WorkspaceKind {
     /// Every element.
     Dense,
-    /// Every element, and a mask and a list of those that were written.
+    /// Every element, with a mask and a list of written elements.
     Listed,
-    /// Every element, and a mask of those that were written.
+    /// Every element, with a mask of written elements.
     Bitmap,
-    /// What was written, in a hash table.
+    /// A hash table of written elements.
     Hashed,
 }
 
@@ -166,7 +167,7 @@ impl WorkspaceKind {
         self.level().name()
     }
 
-    /// The level formats of so many modes.
+    /// The level formats for this number of modes.
     pub(super) fn levels(self, modes: usize) -> Vec<LevelKind> {
         let kind = self.level();
         let above = if self == WorkspaceKind::Hashed { kind } else { DENSE };
@@ -183,7 +184,7 @@ impl WorkspaceKind {
     }
 }
 
-/// How each command is written.
+/// The syntax of each command.
 pub(super) const USAGES: [(&str, &str); 15] = [
     ("assemble", "assemble(C, insert), or append"),
     ("bound", "bound(k, kb, 32, max_exact), or max_constraint"),
@@ -202,7 +203,7 @@ pub(super) const USAGES: [(&str, &str); 15] = [
     ("unroll", "unroll(i1, 4)"),
 ];
 
-/// The name of a promise of a size.
+/// The name of a promised bound.
 pub(super) fn bound_name(bound: BoundType) -> &'static str {
     match bound {
         BoundType::Exact(_) => "max_exact",
@@ -232,7 +233,7 @@ impl Command {
         }
     }
 
-    /// The arguments as they are written.
+    /// The arguments, as text.
     pub fn args(&self) -> Vec<String> {
         let own = |parts: &[&str]| parts.iter().map(|&p| p.to_owned()).collect();
         match self {
@@ -266,7 +267,7 @@ impl Command {
         }
     }
 
-    /// The loops that there have to be before.
+    /// The loops that have to exist before the command.
     pub fn needs(&self) -> Vec<&str> {
         match self {
             Command::Bound { var, .. }
@@ -288,7 +289,7 @@ impl Command {
         }
     }
 
-    /// The text in which the command names operands.
+    /// The argument in which the command names operands.
     pub(super) fn names(&self) -> Option<&str> {
         match self {
             Command::Pos { operand: named, .. } | Command::Communicate { tensor: named, .. } => {
@@ -299,7 +300,7 @@ impl Command {
         }
     }
 
-    /// The loops that there are afterwards and were not before.
+    /// The loops that the command makes.
     pub fn makes(&self) -> Vec<&str> {
         match self {
             Command::Bound { bounded: var, .. }
@@ -329,7 +330,7 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// As the text of a schedule has it: `reorder(i, j, k)`.
+/// The command as in a schedule's text: `reorder(i, j, k)`.
 impl Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}({})", self.name(), self.args().join(", "))

@@ -1,14 +1,14 @@
-//! `distribute(i, io, ii, x)`: each rank of a grid runs a part of a loop; `communicate(B, io)`: what it needs of a
-//! tensor comes before.
+//! `distribute(i, io, ii, x)`: each rank of a grid runs a part of a loop; `communicate(B, io)`: ranks first get the
+//! elements of a tensor that they need.
 //!
 //! ```text
 //! forall(i, s)        distribute(i, io, ii, x)        forall(ii, s)        ii: a part on each rank of x, by io
 //! ```
 //!
-//! This is `divide` into as many parts as there are ranks (DISTAL, section 5), whose outer loop is not in the kernel:
-//! a rank runs one iteration of it. So the kernel of one process is the kernel of each rank. Coordinates are cut
-//! evenly; after `pos`, so that ranks have about as many nonzeros of the operand. Ranks in a grid share a loop along each
-//! of its axes.
+//! This is `divide` into as many parts as there are ranks (DISTAL, section 5), with the outer loop outside of the
+//! kernel: a rank runs one iteration of it, so every rank runs the kernel that one process would run. Coordinates are
+//! cut evenly; after `pos`, so that ranks have about the same number of nonzeros of the operand. Ranks in a grid share
+//! one loop along each axis.
 
 use super::nest::replaced;
 use super::scheduler::Scheduler;
@@ -47,8 +47,8 @@ pub(super) fn distribute(
     Ok(())
 }
 
-/// Gives loops that ranks share their variables back where nothing was made of the part's: the kernel is then the one
-/// without the command, in its loops and in what they are called.
+/// Restores the variables of distributed loops if no other loop was derived from the part's: the kernel then has the
+/// same loops and names as without the command.
 pub(super) fn restored(s: &mut Scheduler<'_>) {
     (0..s.kernel().cut.ranks.len()).for_each(|k| restore(s, k));
 }
@@ -69,8 +69,8 @@ fn restore(s: &mut Scheduler<'_>, k: usize) {
     s.kernel_mut().cut.ranks[k].inner = of;
 }
 
-/// Ranks get what they need of every tensor before their part begins, so that there is nothing to do: other loops are
-/// refused.
+/// Ranks always get all elements that they need before their part begins, so the command changes nothing; it is
+/// refused for other loops.
 pub(super) fn communicate(
     s: &mut Scheduler<'_>,
     tensor: &str,
@@ -88,7 +88,7 @@ pub(super) fn communicate(
         let help = format!("name a loop over ranks, such as {}", ranks.outer);
         return Err(s.refuse(1, message, help));
     }
-    // Other kernels of the program may read it: a statement may have become several.
+    // A statement may have become several kernels; one of the others may read the tensor.
     let reads = s.program.kernels.iter().flat_map(|kernel| kernel.body.reads());
     let is_read = reads.into_iter().any(|access| s.is_named(access.tensor, tensor));
     if is_read || s.is_named(kernel.result, s.own_name(tensor)) {

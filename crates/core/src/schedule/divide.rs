@@ -1,4 +1,4 @@
-//! `divide(i, i0, i1, n)`: a loop as a loop over `n` parts, and one within a part.
+//! `divide(i, i0, i1, n)`: a loop becomes a loop over `n` parts, and one within a part.
 //!
 //! ```text
 //! forall(i, s)        divide(i, i0, i1, 4)        forall(i0, forall(i1, s))

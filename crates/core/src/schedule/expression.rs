@@ -1,10 +1,10 @@
-//! Expressions in commands: text to a value of the kernel, and where the kernel computes it.
+//! Expressions in commands: parses text to a value of the kernel, and finds it in the kernel.
 //!
 //! ```text
 //! A(i,k) * B(k,j)      in    C(i,j) += A(i,k) * D(k,i) * B(k,j)      leaves    # * D(k,i)
 //! ```
 //!
-//! A part of a chain of an associative and commutative operator counts as a part of the value.
+//! Some operands of a chain of an associative and commutative operator count as a part of the value.
 
 use super::scheduler::{Scheduler, copies};
 use crate::cin::Program;
@@ -14,10 +14,10 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::diagnostic::{Code, Diagnostic, Place};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 
-/// What stands for a part that was taken out.
+/// The placeholder for a part that was taken out.
 pub(super) const HOLE: Expr = Expr::Param(0);
 
-/// An operator between a part of a value and the value, with the side that the part stands on.
+/// An operator between a part of a value and the value, and the side of the part.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// A function of the part.
@@ -26,26 +26,26 @@ pub(super) enum Step {
     Left(BinaryOp),
     /// The right operand of an operator.
     Right(BinaryOp),
-    /// Anything else.
+    /// Any other expression.
     Other,
 }
 
-/// A value with a part replaced, and the operators around the part, outermost first.
+/// A value with a part taken out, and the operators around the part, outermost first.
 pub(super) struct Taken {
-    /// The value with [`HOLE`] for the part.
+    /// The value, with [`HOLE`] instead of the part.
     pub(super) rest: Expr,
     pub(super) steps: Vec<Step>,
 }
 
-/// Reads an argument as a value of the kernel.
+/// Parses an argument as a value of the kernel.
 pub(super) fn read(s: &Scheduler<'_>, arg: usize, text: &str) -> Result<Expr, Diagnostic> {
-    // A result whose name occurs nowhere in the text.
+    // A name for the target that occurs nowhere in the text.
     let free =
         (1..=text.len() + 1).map(|n| "_".repeat(n)).find(|name| !text.contains(name.as_str()));
     let target = format!("{} = ", free.expect("the longest name is longer than the text"));
     let program = notation::parse_with(&format!("{target}{text}"), s.program.operators.as_slice());
     let program = program.map_err(|d| {
-        // The location is in the text with a target in front.
+        // Spans are relative to the text with a target in front.
         let within = match &d.place {
             Some(Place::Text { span, .. }) => {
                 let within = behind(&target, span);
@@ -64,17 +64,17 @@ pub(super) fn read(s: &Scheduler<'_>, arg: usize, text: &str) -> Result<Expr, Di
     Ok(facts.expr(names.in_kernel(statement.value.clone())))
 }
 
-/// An operand of the kernel; of a copy, which mode of what is named each of its modes is.
+/// An operand of the kernel; for a copy, also the mode of the original tensor for each mode of the copy.
 type Operand = (TensorId, Option<Vec<usize>>);
 
-/// What the names of an expression are in the kernel.
+/// The meanings of an expression's names in the kernel.
 struct Names {
     tensors: IdVec<TensorId, Option<Operand>>,
     vars: IdVec<IndexVar, IndexVar>,
 }
 
 impl Names {
-    /// Of a program that begins with the target.
+    /// The names of a program that starts with the target.
     fn of(
         s: &Scheduler<'_>,
         arg: usize,
@@ -143,7 +143,7 @@ impl Names {
     }
 }
 
-/// Which mode of the tensor that it is a copy of each mode of a copy is.
+/// For each mode of a copy, the mode of the original tensor.
 fn copied_modes(program: &Program, copy: TensorId) -> Option<Vec<usize>> {
     let kernel = program.kernels.iter().find(|kernel| kernel.result == copy)?;
     let mut modes = None;
@@ -188,7 +188,7 @@ pub(super) fn take(value: &Expr, part: &Expr) -> Option<Taken> {
     Some(Taken { rest, steps: [vec![step], taken.steps].concat() })
 }
 
-/// The same where the part is some of the operands of a chain.
+/// Takes out a part that consists of some operands of a chain.
 fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
     let (op, mut operands) = chain(value)?;
     let mut first = operands.len();
@@ -214,7 +214,7 @@ fn chain(value: &Expr) -> Option<(BinaryOp, Vec<Expr>)> {
     is_chain(op).then(|| (op, operands(value, op)))
 }
 
-/// The operands of a chain of an operator, of sums with those negated that are subtracted.
+/// The operands of a chain of an operator; subtracted operands of a sum are negated.
 pub(super) fn operands(value: &Expr, op: BinaryOp) -> Vec<Expr> {
     match value {
         Expr::Binary(o, a, b) if *o == op => [operands(a, op), operands(b, op)].concat(),
@@ -227,7 +227,7 @@ pub(super) fn operands(value: &Expr, op: BinaryOp) -> Vec<Expr> {
     }
 }
 
-/// The chain of some operands.
+/// The chain of these operands.
 pub(super) fn of_operands(op: BinaryOp, operands: Vec<Expr>) -> Option<Expr> {
     operands.into_iter().reduce(|a, b| match b {
         Expr::Unary(UnaryOp::Neg, b) if op == BinaryOp::Add => {
@@ -244,20 +244,20 @@ fn negated(e: Expr) -> Expr {
     }
 }
 
-/// Whether operands may be taken together in any way.
+/// Whether operands may be grouped in any way.
 fn is_chain(op: BinaryOp) -> bool {
     use BinaryOp::{Add, And, Max, Min, Mul, Or};
     matches!(op, Add | Mul | Min | Max | And | Or)
 }
 
-/// The operands of a chain but the last, and the last.
+/// The operands of a chain except the last one, and the last one.
 pub(super) fn without_last(value: &Expr) -> Option<(Expr, Expr)> {
     let (op, mut operands) = chain(value)?;
     let last = operands.pop()?;
     Some((of_operands(op, operands)?, last))
 }
 
-/// The operands of a chain but those of another.
+/// The operands of a chain except those of another chain.
 pub(super) fn without(value: &Expr, others: &Expr) -> Option<Expr> {
     let (op, mut operands) = chain(value)?;
     for operand in &self::operands(others, op) {
@@ -266,10 +266,10 @@ pub(super) fn without(value: &Expr, others: &Expr) -> Option<Expr> {
     of_operands(op, operands)
 }
 
-/// Whether an operator may be applied to the reduction of a part instead of to each value.
+/// Whether an operator may be applied to the reduction of a part instead of each term.
 pub(super) fn distributes(step: Step, over: ReduceOp) -> bool {
     use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
-    // What the operator makes of an empty reduction has to be an empty reduction too.
+    // The operator also has to map the value of an empty reduction to that of an empty reduction.
     match over {
         ReduceOp::Add => matches!(
             step,
@@ -283,7 +283,7 @@ pub(super) fn distributes(step: Step, over: ReduceOp) -> bool {
     }
 }
 
-/// The name of an operator, for people.
+/// The name of an operator in messages.
 pub(super) fn step_name(step: Step) -> &'static str {
     match step {
         Step::Unary(op) => op.name(),
@@ -292,7 +292,7 @@ pub(super) fn step_name(step: Step) -> &'static str {
     }
 }
 
-/// A value with another instead of the part that was taken out.
+/// A value, with another one at the placeholder.
 pub(super) fn filled(e: Expr, with: &Expr) -> Expr {
     match e {
         HOLE => with.clone(),

@@ -1,11 +1,11 @@
-//! `fuse(i, j, f)`: two directly nested loops as one.
+//! `fuse(i, j, f)`: two directly nested loops become one.
 //!
 //! ```text
 //! forall(i, forall(j, s))        fuse(i, j, f)        forall(f, s)        i = f / n, j = f mod n
 //! ```
 //!
-//! By itself this leaves the order of iteration as it is; it is for `pos`, `split` and
-//! `parallelize`. A fused loop that none of these takes further is split again.
+//! On its own this does not change the order of iterations; it prepares for `pos`, `split` and `parallelize`. A fused
+//! loop that none of these uses is split again.
 
 use super::nest::{at_loops, replaced};
 use super::scheduler::Scheduler;
@@ -58,7 +58,7 @@ pub(super) fn fuse(
     Ok(())
 }
 
-/// Takes fused loops apart that nothing else was made of.
+/// Splits fused loops from which no other loop was derived.
 pub(super) fn unfused(s: &mut Scheduler<'_>) {
     loop {
         let loops: Vec<IndexVar> = s.kernel().body.loops();

@@ -1,4 +1,4 @@
-//! Schedules: commands in order, with where each stands in the text that was read.
+//! Schedules: commands in order, each with its location in the text.
 
 use super::command::Command;
 use std::fmt::{self, Display};
@@ -15,12 +15,12 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Schedule {
-    /// The text that was read.
+    /// The text that was parsed.
     pub(super) source: String,
     pub(super) commands: Vec<Placed>,
 }
 
-/// A command and where it stands in the text.
+/// A command and its location in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) command: Command,
@@ -39,7 +39,7 @@ impl Schedule {
         self.commands.is_empty()
     }
 
-    /// Whether some command says how loops run, and not only which of them ranks share.
+    /// Whether some command changes how loops run, other than distributing them over ranks.
     pub fn shapes_loops(&self) -> bool {
         let of_ranks = |command: &Command| {
             matches!(command, Command::Distribute { .. } | Command::Communicate { .. })
@@ -47,7 +47,7 @@ impl Schedule {
         !self.commands().all(of_ranks)
     }
 
-    /// Whether commands leave it open how loops run: they say at most what is computed beforehand.
+    /// Whether commands leave the loops open: they only say which parts are precomputed.
     pub fn leave_loops(&self) -> bool {
         let beforehand = |command: &Command| {
             matches!(command, Command::Loopfuse { .. } | Command::Precompute { .. })

@@ -1,5 +1,5 @@
-//! Sums of many operands, which legalisation spreads over statements, as the values that commands name.
-//!
+//! Joins sums of many operands, which legalisation spreads over several statements, into values that commands can
+//! name.
 //! ```text
 //! forall(j, where(A(i,j) = s, sequence(s += B(i,j), s += C(i,j), .., s += F(i,j))))
 //! where(forall(j, A(i,j) = w(j)), sequence(forall(j, w(j) = B(i,j)), .., forall(j, w(j) += F(i,j))))
@@ -7,7 +7,7 @@
 //! forall(j, A(i,j) = B(i,j) + C(i,j) + .. + F(i,j))
 //! ```
 //!
-//! What commands leave of them is spread again where it still has too many cases for one merge.
+//! A sum that still has too many cases for one merge after the commands is spread again.
 
 use super::expression::{of_operands, operands};
 use super::list::Schedule;
@@ -24,19 +24,19 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The most cases of a merge that a schedule asks for.
+/// The largest number of cases in a merge that a schedule may ask for.
 const MOST_TAKEN: usize = 1 << 8;
 
-/// How sums were spread.
+/// How a sum was spread.
 pub(super) struct Spread {
     op: ReduceOp,
-    /// What they added up in: a number, or elements of a loop's variable.
+    /// The register or workspace in which it was accumulated.
     workspace: TensorId,
-    /// Whether nothing is added up there now.
+    /// Whether the workspace is unused now.
     is_free: bool,
 }
 
-/// Makes long sums values where commands name parts of them, and says how each was spread.
+/// Joins long sums where commands name parts of them; returns how each was spread.
 pub(super) fn join(s: &mut Scheduler<'_>, schedule: &Schedule) -> Vec<Spread> {
     let mut found = vec![];
     if schedule.names_values() {
@@ -56,7 +56,7 @@ fn joined(s: &Scheduler<'_>, stmt: Stmt, found: &mut Vec<Spread>) -> Stmt {
     stmt.map_children(&mut |child| joined(s, child, found))
 }
 
-/// What adds up terms in a workspace and takes its value, as one assignment.
+/// An assignment for a statement that accumulates terms in a workspace and then reads it.
 fn sum(s: &Scheduler<'_>, consumer: &Stmt, producer: &Stmt) -> Option<(Stmt, Spread)> {
     let Stmt::Sequence(parts) = producer else { return None };
     let (vars, Stmt::Assign { lhs, op: outer, rhs: Expr::Access(read) }) = inside(consumer) else {
@@ -83,7 +83,7 @@ fn sum(s: &Scheduler<'_>, consumer: &Stmt, producer: &Stmt) -> Option<(Stmt, Spr
     Some((Stmt::forall(&vars, whole), Spread { op, workspace, is_free: true }))
 }
 
-/// The loops around a statement, outermost first, and what is inside them all.
+/// The loops around a statement, outermost first, and the innermost body.
 fn inside(mut stmt: &Stmt) -> (Vec<IndexVar>, &Stmt) {
     let mut vars = vec![];
     while let Stmt::Forall { var, body } = stmt {
@@ -93,7 +93,7 @@ fn inside(mut stmt: &Stmt) -> (Vec<IndexVar>, &Stmt) {
     (vars, stmt)
 }
 
-/// Spreads sums that still have too many cases for one merge, and refuses what has far too many.
+/// Spreads sums that still have too many cases for one merge; refuses values with far too many.
 pub(super) fn spread(
     s: &mut Scheduler<'_>,
     schedule: &Schedule,
@@ -128,7 +128,7 @@ impl Spread {
                 let body = Box::new(self.added_up(s, None, (lhs, *op, rhs), &term));
                 return Stmt::Forall { var: *var, body };
             }
-            // Numbers are computed where they are read.
+            // Registers are computed where they are read.
             let numbers: Vec<TensorId> = way.elements.iter().flat_map(Element::written).collect();
             let term = |lhs, op, rhs: Expr| {
                 let reads = rhs.accesses().iter().any(|a| numbers.contains(&a.tensor));
@@ -140,7 +140,7 @@ impl Spread {
         stmt.map_children(&mut |child| self.spread(s, child))
     }
 
-    /// Whether a long sum adds up in a number: each term has one operand of its own, which comes in order.
+    /// Whether a register accumulates a long sum: each term has one operand of its own, which is ordered.
     fn is_number(&self, s: &Scheduler<'_>, value: &Expr) -> bool {
         let is_register = matches!(s.program.tensors[self.workspace].role, Role::Register(_));
         let mut seen = BTreeSet::new();
@@ -155,7 +155,7 @@ impl Spread {
         is_register && terms.iter().all(&mut comes_in_order)
     }
 
-    /// An assignment of a sum whose terms are added up in a number, or in a workspace over a loop.
+    /// The statement for a sum whose terms are accumulated in a register, or in a workspace over a loop.
     fn added_up(
         &mut self,
         s: &mut Scheduler<'_>,
@@ -175,7 +175,7 @@ impl Spread {
         Stmt::Where { consumer: Box::new(Stmt::forall(&vars, value)), producer }
     }
 
-    /// What a sum adds up in: what it did before, or the like of it.
+    /// The workspace for a sum: its previous one, or a similar one.
     fn workspace_over(
         &mut self,
         s: &mut Scheduler<'_>,
@@ -204,7 +204,8 @@ fn is_long(s: &Scheduler<'_>, value: &Expr, op: ReduceOp) -> bool {
     operands(value, op.binary()).len() > 1 && cases(s, value) > MAX_POINTS + 1
 }
 
-/// About how many cases the operands of a value have, none of them with it: those of a product meet, all else joins.
+/// Estimated number of cases of a value's operands, including the case without any: operands of a product intersect,
+/// others unite.
 fn cases(s: &Scheduler<'_>, e: &Expr) -> usize {
     match e {
         Expr::Access(a) => 1 + listing(s, a),
@@ -213,20 +214,20 @@ fn cases(s: &Scheduler<'_>, e: &Expr) -> usize {
     }
 }
 
-/// The most cases that meet in one loop of a statement.
+/// The largest number of cases in one loop of a statement.
 fn cases_of(s: &Scheduler<'_>, stmt: &Stmt) -> usize {
     let Stmt::Forall { body, .. } = stmt else {
         return stmt.children().into_iter().map(|child| cases_of(s, child)).max().unwrap_or(1);
     };
     let here = match &**body {
-        // Terms that add up in a number are looked at one after the other.
+        // The terms of a sum in a register are tested one after another.
         Stmt::Where { consumer, producer } if sum(s, consumer, producer).is_some() => 1,
         body => meeting(s, body),
     };
     here.max(cases_of(s, body))
 }
 
-/// The cases of all values that a loop computes beside the loops in it.
+/// The cases of all values that a loop computes outside of inner loops.
 fn meeting(s: &Scheduler<'_>, stmt: &Stmt) -> usize {
     match stmt {
         Stmt::Forall { .. } => 1,
@@ -235,7 +236,7 @@ fn meeting(s: &Scheduler<'_>, stmt: &Stmt) -> usize {
     }
 }
 
-/// How many levels of an operand list coordinates.
+/// The number of levels of an operand that list coordinates.
 fn listing(s: &Scheduler<'_>, a: &Access) -> usize {
     let levels = s.program.storage(a.tensor).format.levels();
     levels.iter().filter(|l| !l.kind.properties().full).count()

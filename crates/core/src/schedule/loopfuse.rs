@@ -1,4 +1,4 @@
-//! `loopfuse(n)`: loops that operands do not share run apart, n times over.
+//! `loopfuse(n)`: loops that operands do not share become separate loops, n times.
 //!
 //! ```text
 //! forall(i, forall(j, forall(k, forall(l, A(i,l) += B(i,j) * C(i,k) * D(j,k) * E(j,l)))))
@@ -7,10 +7,10 @@
 //!                           forall(k, s += B(i,j) * C(i,k) * D(j,k)))))
 //! ```
 //!
-//! Fusion after distribution (SparseLNR, algorithm 1): the value without its last operand, or another
-//! that is named, is computed beforehand; the loops that both begin with are shared, and what lies
-//! below them is summed into a number, or into a workspace over the variables that both still have.
-//! The next time, what is computed beforehand is split off.
+//! Fusion after distribution (SparseLNR, algorithm 1): the value without its last operand, or without a named one, is
+//! computed beforehand; the leading loops that both have in common are shared, and the part below them is summed into
+//! a number, or into a workspace over the other variables that both have. The next time, the precomputed part is
+//! split.
 
 use super::expression;
 use super::precompute::{self, Loops, Split};
@@ -38,7 +38,7 @@ pub(super) fn loopfuse(
     Ok(())
 }
 
-/// A nest split so many times.
+/// A nest split `times` times.
 fn apart(
     s: &mut Scheduler<'_>,
     stmt: &Stmt,
@@ -80,7 +80,7 @@ fn apart(
     deeper(s, &done, &workspace, outer, times - 1)
 }
 
-/// The nest with what is computed into a workspace split further.
+/// The nest, with the part that is computed into a workspace split further.
 fn deeper(
     s: &mut Scheduler<'_>,
     stmt: &Stmt,

@@ -1,12 +1,12 @@
-//! `mergeby(i, gallop)`: how a loop finds the coordinates that all its operands have.
+//! `mergeby(i, gallop)`: how a loop finds the coordinates that its operands have in common.
 //!
 //! ```text
-//! two_finger    the operand that is behind moves on by one            n + m steps
-//! gallop        it is searched, with steps that double                n log (m / n) steps, n < m
+//! two_finger    the operand that is behind advances by one           n + m steps
+//! gallop        it is searched with steps that double                n log (m / n) steps, n < m
 //! ```
 //!
-//! Where an operand alone gives a value, as in sums, each of its coordinates is looked at anyway,
-//! and a merge stays one of two fingers.
+//! Where an operand alone gives a value, as in sums, each of its coordinates is visited in any case, and the merge
+//! stays a two-finger merge.
 
 use super::scheduler::Scheduler;
 use crate::cin::MergeStrategy;

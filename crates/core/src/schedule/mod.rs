@@ -57,7 +57,7 @@ pub use scheduler::computing;
 use crate::cin::Program;
 use crate::legalise::{Request, Statistics};
 
-/// The program as the schedule wants it, with everything else filled in, for operands of about these sizes.
+/// Applies a schedule, and makes the remaining choices, for operands of about these sizes.
 pub fn schedule(
     program: Program,
     schedule: &Schedule,
@@ -72,8 +72,8 @@ pub fn schedule(
     Ok(program)
 }
 
-/// The program with loops on units of a GPU, and the schedule of each kernel, or why it has none; `runs` tells whether
-/// a GPU can run it so.
+/// The program with loops on units of a GPU, and for each kernel its schedule or why it has none; `runs` tells whether
+/// a GPU can run it.
 pub fn schedule_on_gpu(
     program: Program,
     request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! Rewriting at loops of a statement.
+//! Rewrites statements at their loops.
 
 use crate::cin::Stmt;
 use crate::notation::Access;
@@ -20,7 +20,7 @@ pub(super) fn replaced(s: Stmt, var: IndexVar, f: &dyn Fn(Stmt) -> Stmt) -> Stmt
     })
 }
 
-/// The loops around each loop over a variable.
+/// For each loop over a variable, the loops around it.
 pub(super) fn around(s: &Stmt, var: IndexVar) -> Vec<Vec<IndexVar>> {
     let mut found = vec![];
     collect(s, var, &mut vec![], &mut found);
@@ -40,8 +40,8 @@ fn collect(s: &Stmt, var: IndexVar, outer: &mut Vec<IndexVar>, found: &mut Vec<V
     outer.truncate(outer.len() - usize::from(own.is_some()));
 }
 
-/// Calls `f` with what is written in loops over a variable, and whether it is a temporary that
-/// begins inside of the loop.
+/// Calls `f` for each assignment in loops over a variable, and whether it is to a temporary that is initialised within
+/// the loop.
 pub(super) fn assignments_within(s: &Stmt, var: IndexVar, f: &mut dyn FnMut(&Access, bool)) {
     within(s, var, (false, false), f);
 }

@@ -1,14 +1,13 @@
-//! `parallelize(i, unit, races)`: what runs the iterations of a loop, and what becomes of elements
-//! to which several of them add.
+//! `parallelize(i, unit, races)`: the unit that runs the iterations of a loop, and how races on elements are resolved.
 //!
 //! ```text
-//! forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))))      i0: every y(i) is of one iteration
-//! forall(p0, forall(p1, y(i) += A(i,j) * x(j)))                 p0: a row may be of several
+//! forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))))      i0: every y(i) belongs to one iteration
+//! forall(p0, forall(p1, y(i) += A(i,j) * x(j)))                 p0: a row may belong to several
 //! ```
 //!
-//! A race is a loop that does not follow from the coordinates that are written: a reduction that
-//! the parallel loop dominates (sparse iteration space transformations, section 6.3). Workspaces
-//! inside the loop belong to an iteration each.
+//! A loop races if its variable does not follow from the written coordinates: there is a reduction that the parallel
+//! loop dominates (sparse iteration space transformations, section 6.3). Workspaces inside the loop belong to one
+//! iteration each.
 
 use super::scheduler::Scheduler;
 use crate::cin::{ParallelUnit, Races};
@@ -59,7 +58,7 @@ pub(super) fn parallelize(
     Ok(())
 }
 
-/// Refuses threads and lanes beside loops of a GPU.
+/// Refuses threads and vectors beside loops on a GPU.
 pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
     let threads =
         |unit: ParallelUnit| matches!(unit, ParallelUnit::CpuThread | ParallelUnit::CpuVector);
@@ -72,7 +71,7 @@ pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// What several iterations of a loop may write to: the result, or a workspace from outside.
+/// The element that several iterations of a loop may write: of the result, or of a workspace from outside.
 fn raced(s: &Scheduler<'_>, var: IndexVar) -> Option<Access> {
     let mut found = None;
     super::nest::assignments_within(&s.kernel().body, var, &mut |lhs, inside| {

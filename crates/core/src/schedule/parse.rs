@@ -14,7 +14,7 @@ use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
 
-/// Commands of other compilers, and what they are here.
+/// Commands of other compilers, and what to write here.
 const ELSEWHERE: [(&str, &str); 6] = [
     ("vectorize", "parallelize(i, cpu_vector)"),
     ("parallel", "parallelize(i, cpu_thread)"),
@@ -24,7 +24,7 @@ const ELSEWHERE: [(&str, &str); 6] = [
     ("collapse", "fuse(i, j, f)"),
 ];
 
-/// How many commands a schedule may have.
+/// The largest number of commands in a schedule.
 const MAX_COMMANDS: usize = 100;
 
 /// Reads commands separated by `;` or newlines.
@@ -51,7 +51,7 @@ pub fn parse(text: &str) -> Result<Schedule, Diagnostic> {
     Ok(Schedule { source: text.to_owned(), commands })
 }
 
-/// A command as it is written.
+/// A command as text.
 struct Call<'t> {
     text: &'t str,
     span: Range<usize>,
@@ -158,7 +158,7 @@ impl<'t> Call<'t> {
             .help(help)
     }
 
-    /// The argument at an index, a number from 1 on.
+    /// The argument at an index: a number from 1 on.
     fn size(&self, k: usize) -> Result<u64, Diagnostic> {
         let text = &self.text[self.args[k].clone()];
         match text.parse::<u32>() {
@@ -175,7 +175,7 @@ impl<'t> Call<'t> {
         self.one_of(k, &[BoundType::Exact(size), BoundType::Most(size)], bound_name)
     }
 
-    /// The argument at an index, the name of one of these.
+    /// The argument at an index: one of these names.
     fn one_of<T: Copy>(
         &self,
         k: usize,
@@ -190,7 +190,7 @@ impl<'t> Call<'t> {
         })
     }
 
-    /// Loops in order, or one list of them.
+    /// The loops in their order, or one list of them.
     fn reorder(&self) -> Result<Command, Diagnostic> {
         let vars = match self.args.len() {
             1 => self.names(0)?,
@@ -305,7 +305,7 @@ pub(super) fn is_name(text: &str) -> bool {
     text.chars().next().is_some_and(starts) && text.chars().all(goes_on)
 }
 
-/// The stretches between separators outside parentheses, without the blanks around.
+/// The pieces between separators outside of parentheses, without surrounding blanks.
 fn pieces(text: &str, span: Range<usize>, separators: &[char]) -> Vec<Range<usize>> {
     let mut found = vec![];
     let (mut from, mut open) = (span.start, 0_usize);
@@ -330,7 +330,7 @@ fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     start..(start + whole.trim().len())
 }
 
-/// Where the parenthesis that a text begins with is closed.
+/// The end of the parenthesis with which a text begins.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {

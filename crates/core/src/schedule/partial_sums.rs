@@ -1,11 +1,10 @@
-//! Whether results can hold the sums that are not complete yet.
+//! Whether results can hold incomplete sums.
 //!
 //! ```text
-//! y(i) += A(i,j) * x(j)        y: dense{i8}        sums are i64, and only the last has to fit
+//! y(i) += A(i,j) * x(j)        y: dense{i8}        sums are i64, and only complete ones have to fit
 //! ```
 //!
-//! Legalisation makes a temporary where the loops it chose need one; where other loops need one, it
-//! starts over.
+//! Legalisation makes a temporary where its own loops need one; if other loops need one, it starts over.
 
 use super::apply::Refusal;
 use super::list::Schedule;
@@ -54,7 +53,7 @@ fn holds_sums(program: &Program, kernel: &Kernel) -> bool {
         let fill = storage.fill.computed(kernel.compute);
         let starts = storage.format.is_full() || identity.is_some_and(|id| id.same_value(fill));
         let wide = storage.datatype == program.accumulator(rhs, kernel.compute);
-        // Sums of tiles have an array of their own where the result is too narrow.
+        // Tiles accumulate in a separate array if the result is too narrow.
         holds &= starts && (wide || tiles(program, kernel, lhs, loops).is_ok());
     });
     holds

@@ -1,5 +1,4 @@
-//! The way from the outside of a statement to one of its assignments, and which parts of a value
-//! need what is on it.
+//! The path from the outside of a statement to one of its assignments, and which parts of a value need its elements.
 
 use super::scheduler::Scheduler;
 use crate::cin::Stmt;
@@ -7,7 +6,7 @@ use crate::cin::simplify::written;
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// A loop, or a temporary that is computed before what is inside.
+/// A loop, or a temporary whose producer runs before the statement inside.
 #[derive(Clone)]
 pub(super) enum Element {
     Loop(IndexVar),
@@ -22,7 +21,7 @@ pub(super) enum Side {
     Both,
 }
 
-/// The elements, outermost first, and what is inside them all.
+/// The elements, outermost first, and the statement inside all of them.
 pub(super) struct Way<'s> {
     pub(super) elements: Vec<Element>,
     pub(super) leaf: &'s Stmt,
@@ -37,7 +36,7 @@ impl Element {
         }
     }
 
-    /// What a temporary is written to.
+    /// The temporary of a producer.
     pub(super) fn written(&self) -> Option<TensorId> {
         match self {
             Element::Loop(_) => None,
@@ -60,7 +59,7 @@ impl Element {
 }
 
 impl Way<'_> {
-    /// The way down consumers to an assignment or a sequence.
+    /// The path down consumers to an assignment or a sequence.
     pub(super) fn down(stmt: &Stmt) -> Way<'_> {
         let (mut elements, mut leaf) = (vec![], stmt);
         loop {
@@ -80,8 +79,8 @@ impl Way<'_> {
         }
     }
 
-    /// Which parts of a value need each element, with these loops around all. What is written belongs to the rest, and to the
-    /// part too if that is written there as well.
+    /// Which parts of a value need each element, given the loops around all of them. Written coordinates belong to the
+    /// rest; also to the part, if that is written there as well.
     pub(super) fn sides(
         &self,
         s: &Scheduler<'_>,
@@ -109,7 +108,7 @@ impl Way<'_> {
             sides[k] = match (by_part, by_rest) {
                 (true, false) => Side::Part,
                 (false, true) => Side::Rest,
-                // A loop that nobody needs repeats everything.
+                // A loop that no part needs repeats everything.
                 (true, true) | (false, false) => Side::Both,
             };
         }
@@ -117,7 +116,7 @@ impl Way<'_> {
     }
 }
 
-/// What a part of a value needs.
+/// The loops and temporaries that a part of a value needs.
 struct Needs {
     vars: Vec<IndexVar>,
     accesses: Vec<Access>,
@@ -144,7 +143,7 @@ impl Needs {
         });
     }
 
-    /// Whether the temporary of a producer is read; then what the producer needs is needed too.
+    /// Whether the temporary of a producer is read; if so, the needs of the producer are added.
     fn read(&mut self, producer: &Stmt) -> bool {
         let tensor = written(producer);
         if !self.accesses.iter().any(|a| a.tensor == tensor) {
@@ -161,7 +160,7 @@ impl Needs {
         true
     }
 
-    /// Whether something that is needed follows from a loop variable.
+    /// Whether a needed variable follows from a loop variable.
     fn depends(&self, s: &Scheduler<'_>, var: IndexVar, loops: &[IndexVar]) -> bool {
         let others: Vec<IndexVar> = loops.iter().copied().filter(|&v| v != var).collect();
         let known = |v: &IndexVar| s.program.derived.follows(*v, &others);

@@ -1,5 +1,5 @@
-//! `pos(j, p, A)`: a loop over coordinates as one over the positions where an operand stores them;
-//! `coord(p, j)`: back.
+//! `pos(j, p, A)`: a loop over coordinates becomes one over the positions where an operand stores them; `coord(p, j)`
+//! reverts that.
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))        fuse(i, j, f); pos(f, p, A)
@@ -7,8 +7,8 @@
 //! forall(p, y(i) += A(i,j) * x(j))                   i and j are those of the entry at p
 //! ```
 //!
-//! Positions are contiguous, so that they can be cut into pieces of equal work; the operand has to
-//! decide what is visited, since nothing else is.
+//! Positions are contiguous, so that they can be cut into parts with equal work. The operand has to decide alone what
+//! is visited, since nothing else is.
 
 use super::nest::{around, at_loops, replaced};
 use super::scheduler::Scheduler;
@@ -59,7 +59,7 @@ pub(super) fn pos(
     Ok(())
 }
 
-/// The loop has to be inside of those that give these variables.
+/// Checks that the loop is inside of loops over these variables.
 fn check_known(
     s: &Scheduler<'_>,
     (name, var): (&str, IndexVar),
@@ -78,8 +78,7 @@ fn check_known(
     Err(s.refuse(0, message, help))
 }
 
-/// Positions are those of the operand as the kernel reads it: a command may have given the
-/// variables of levels further below other names.
+/// Updates positions to the operand as the kernel reads it: a command may have renamed variables of lower levels.
 pub(super) fn follow_operands(s: &mut Scheduler<'_>) {
     let reads: Vec<Access> = s.kernel().body.reads().into_iter().cloned().collect();
     let loops = s.kernel().body.loops();
@@ -110,7 +109,7 @@ pub(super) fn follow_operands(s: &mut Scheduler<'_>) {
     }
 }
 
-/// The use of the tensor whose levels, from one on, are over these variables, of which the first may count offsets in
+/// The use of the tensor whose levels, from one on, are over these variables. The first variable may count offsets in
 /// tiles of the level's coordinates.
 fn operand(
     s: &Scheduler<'_>,
@@ -155,8 +154,8 @@ fn operand(
     Err(s.refuse(2, message, help))
 }
 
-/// The levels have to have positions whose coordinates can be recovered; in any order, and several of the same
-/// coordinates, if they are those of whole entries that the kernel takes one by one.
+/// Checks that the levels have positions whose coordinates can be recovered. They may be unordered or have duplicates,
+/// if positions are those of entries, which the kernel visits one by one.
 fn check_levels(
     s: &Scheduler<'_>,
     access: &Access,
@@ -197,7 +196,7 @@ fn check_levels(
     Ok(())
 }
 
-/// The positions of a tile lie one behind the other if those of all coordinates do.
+/// Positions of a tile are contiguous if those of all coordinates are.
 fn check_tiled(s: &Scheduler<'_>, access: &Access, first: usize) -> Result<(), Diagnostic> {
     let levels = s.program.storage(access.tensor).format.levels();
     let parent = first.checked_sub(1).map(|above| levels[above].kind.properties());
@@ -223,7 +222,7 @@ fn check_tiled(s: &Scheduler<'_>, access: &Access, first: usize) -> Result<(), D
     Err(s.refuse(2, message, help))
 }
 
-/// A variable that does not follow from what comes instead of it may index nothing.
+/// Checks that a variable that does not follow from the new loop is not an index.
 fn check_no_index(
     s: &Scheduler<'_>,
     name: &str,
@@ -242,7 +241,7 @@ fn check_no_index(
     Err(s.refuse(0, message, help))
 }
 
-/// Nothing may be left to do where the operand has no entry.
+/// Checks that there is no work where the operand has no entry.
 fn check_decides(
     s: &Scheduler<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! `precompute(e, i, iw, w)`: a part of a value, computed into a workspace by loops of its own.
+//! `precompute(e, i, iw, w)`: a part of a value is computed into a workspace, by loops of its own.
 //!
 //! ```text
 //! forall(i, forall(k, forall(j, C(i,j) += A(i,k) * B(k,j))))
@@ -6,12 +6,11 @@
 //! forall(i, where(forall(j, C(i,j) = w(j)), forall(k, forall(jw, w(jw) += A(i,k) * B(k,jw)))))
 //! ```
 //!
-//! The operator split of sparse tensor algebra with workspaces (section 4). Loops that both parts
-//! need stay around both, but for those named, which each part has for itself. A sum that only the
-//! part needs moves into the workspace: the operators around the part have to distribute over it
-//! (the reduction precondition). Where the workspace is the result itself, the part is written
-//! first and the rest added to it, so the part has to be an operand of the outermost sum (the
-//! reuse precondition).
+//! The operator split of sparse tensor algebra with workspaces (section 4). Loops that both the part and the rest need
+//! stay around both, except named ones, which both get separately. A sum that only the part needs moves into the
+//! workspace: the operators around the part have to distribute over it (the reduction precondition). If the workspace
+//! is the result itself, the part is written first and the rest added to it, so the part has to be an operand of the
+//! outermost sum (the reuse precondition).
 
 use super::command::WorkspaceKind;
 use super::expression::{self, HOLE, Taken, distributes, filled, step_name, take};
@@ -33,10 +32,10 @@ const VARS: usize = 1;
 const OWN: usize = 2;
 const WORKSPACE: usize = 3;
 
-/// The arguments, read.
+/// The parsed arguments.
 pub(super) struct Split<'c> {
     pub(super) part: Expr,
-    /// The loops that both parts get, and what they are in the producer.
+    /// The loops that part and rest get separately, with their variables in the producer.
     pub(super) vars: Vec<(IndexVar, IndexVar)>,
     pub(super) workspace: &'c str,
     pub(super) kind: Option<WorkspaceKind>,
@@ -75,7 +74,7 @@ pub(super) fn precompute(
     Ok(())
 }
 
-/// New loops have a name each, and a new workspace one that no loop has.
+/// Checks that new loops have different names, and a new workspace the name of no loop.
 fn check_names(s: &Scheduler<'_>, own: &[String], workspace: &str) -> Result<(), Diagnostic> {
     if let Some(k) = (1..own.len()).find(|&k| own[..k].contains(&own[k])) {
         let message = format!("{} would be the name of two loops of the part", own[k]);
@@ -91,13 +90,13 @@ fn check_names(s: &Scheduler<'_>, own: &[String], workspace: &str) -> Result<(),
 #[derive(Clone, Default)]
 pub(super) struct Loops {
     pub(super) all: Vec<IndexVar>,
-    /// Of these, so many leading ones are outside of what is written.
+    /// The number of leading loops outside of the initialisation of the written tensor.
     pub(super) begun: usize,
-    /// Whether an earlier part of a sequence wrote the same.
+    /// Whether an earlier part of a sequence wrote the same tensor.
     pub(super) later: bool,
 }
 
-/// The statement with the part computed beforehand, if it computes the part.
+/// The statement with the part computed beforehand, if it contains the part.
 fn within(
     s: &mut Scheduler<'_>,
     stmt: &Stmt,
@@ -205,8 +204,8 @@ pub(super) fn apart(
     Ok(Element::around(around.to_vec(), Stmt::Where { consumer, producer }))
 }
 
-/// Whether values for the same element repeat: loops are not over what is written, or over
-/// entries of an operand.
+/// Whether an element gets several values: loops are over other variables than the element's, or over entries of an
+/// operand.
 fn comes_again(s: &Scheduler<'_>, lhs: &Access, loops: &[IndexVar]) -> bool {
     let told = |v: &IndexVar| s.program.derived.follows(*v, &lhs.indices);
     loops.iter().any(|v| s.kernel().scatter || !told(v))
@@ -220,9 +219,8 @@ fn is_partial(s: &Scheduler<'_>, over: Option<ReduceOp>, part: &Expr) -> bool {
         && s.program.may_be_nothing(part, &kernel.partial)
 }
 
-/// Whether the zero that an empty sum leaves in a workspace may meet an infinite factor on its
-/// way to a tensor, where it is multiplied or written or combined with the stored value. A tensor that
-/// starts at another value needs the zero.
+/// Whether the zero of an empty sum may meet an infinite factor: it is multiplied, or combined with a stored value, on
+/// its way from the workspace to a tensor. A tensor that starts from another value needs the zero.
 fn is_multiplied(s: &Scheduler<'_>, workspace: TensorId, to: TensorId, is_copied: bool) -> bool {
     let held = |tensor| {
         let full = s.program.storage(tensor).format.is_full();
@@ -232,7 +230,7 @@ fn is_multiplied(s: &Scheduler<'_>, workspace: TensorId, to: TensorId, is_copied
     held(workspace) && (!is_copied || held(to)) && starts_at_zero
 }
 
-/// The loops named have to be loops of the part, inside all that both parts need.
+/// Checks that the named loops are loops of the part, inside of all loops that both need.
 fn check_vars(
     s: &Scheduler<'_>,
     way: &Way<'_>,
@@ -269,7 +267,7 @@ fn check_vars(
     Ok(())
 }
 
-/// Positions are counted below coordinates that both sides have to share.
+/// Positions are counted below coordinates that part and rest have to share.
 fn check_positions(
     s: &Scheduler<'_>,
     way: &Way<'_>,
@@ -292,7 +290,7 @@ fn check_positions(
             return Err(s.refuse(VARS, message, help));
         }
     }
-    // They know what they are positions of by its names.
+    // Positions refer to their operand by its variables.
     let all = way.elements.iter().filter_map(Element::var);
     for var in outer.all.iter().copied().chain(all) {
         let Some(p) = derived.position(var) else { continue };
@@ -314,7 +312,7 @@ fn check_positions(
     Ok(())
 }
 
-/// Both sides have to mean the same by what was made of offsets in a block: the last block may have fewer.
+/// Part and rest have to agree on variables derived from offsets in a block: the last block may be smaller.
 fn check_extents(
     s: &Scheduler<'_>,
     way: &Way<'_>,
@@ -363,7 +361,7 @@ fn check_distributes(
     Err(s.refuse(VALUE, message, "precompute a larger part, or the whole value".to_owned()))
 }
 
-/// The reuse precondition: the rest that is added to the part.
+/// The reuse precondition: returns the rest, which is added to the part.
 fn added(s: &Scheduler<'_>, taken: &Taken, op: Option<ReduceOp>) -> Result<Expr, Diagnostic> {
     use expression::Step;
     let plus = |step: &Step| {
@@ -379,7 +377,7 @@ fn added(s: &Scheduler<'_>, taken: &Taken, op: Option<ReduceOp>) -> Result<Expr,
     Ok(facts.expr(filled(taken.rest.clone(), &Expr::Literal(Scalar::I64(0)))))
 }
 
-/// The result of a kernel is written by its own variables.
+/// Checks that the result of a kernel is written over its own variables.
 fn check_own(s: &Scheduler<'_>, lhs: &Access, split: &Split<'_>) -> Result<(), Diagnostic> {
     let renamed = split.vars.iter().find(|(var, own)| var != own);
     let Some((var, _)) = renamed.filter(|_| lhs.tensor == s.kernel().result) else {

@@ -1,4 +1,4 @@
-//! Loops over coordinates instead of those over what a format stores: blocks, offsets, diagonals.
+//! Makes loops over coordinates instead of loops over what a format stores: blocks, offsets, diagonals.
 //!
 //! ```text
 //! A: bcsr(4,4)       forall(i0, forall(j0, forall(i1, forall(j1, s))))        split(i, a, b, 32)
@@ -8,8 +8,8 @@
 //!                    forall(d, forall(j, s))                                  i = j - d
 //! ```
 //!
-//! A command names the coordinates of the notation, whatever the formats; where loops run over what
-//! these follow from, they become the loops, and what operands store follows from them (the
+//! A command names coordinates of the notation, whatever the formats are. If loops run over other variables, from
+//! which these coordinates follow, the coordinates become loops, and the variables of levels follow from them (the
 //! thesis, section 3.3; sparse iteration space transformations, section 6.2).
 
 use super::nest::{assignments, at_loops};
@@ -18,13 +18,13 @@ use crate::cin::{Kernel, Program, Stmt};
 use crate::format::LevelMap;
 use tamis_ir::ids::IndexVar;
 
-/// A coordinate that follows from loops, and those of the loops that it replaces.
+/// A coordinate that follows from loops, and the loops that it replaces.
 struct Recovery {
     var: IndexVar,
     instead: Vec<IndexVar>,
 }
 
-/// Makes loops over the coordinates of these names, where they follow from loops.
+/// Makes loops over the coordinates with these names, where they follow from loops.
 pub(super) fn recover(s: &mut Scheduler<'_>, names: &[&str]) {
     for name in names {
         if let Some(found) = recovery(&s.program, s.kernel(), name, names) {
@@ -33,7 +33,7 @@ pub(super) fn recover(s: &mut Scheduler<'_>, names: &[&str]) {
     }
 }
 
-/// Whether a kernel has no loop over the coordinate of this name, but others that give it.
+/// Whether a kernel has no loop over the coordinate of this name, but others from which it follows.
 pub(super) fn is_recoverable(
     program: &Program,
     kernel: &Kernel,
@@ -43,7 +43,7 @@ pub(super) fn is_recoverable(
     recovery(program, kernel, name, names).is_some()
 }
 
-/// How a coordinate becomes a loop of a kernel that a command with these names is for.
+/// How a coordinate becomes a loop of a kernel, for a command with these names.
 fn recovery(program: &Program, kernel: &Kernel, name: &str, names: &[&str]) -> Option<Recovery> {
     let loops = kernel.body.loops();
     let named = |v: IndexVar| program.vars[v] == name;
@@ -61,7 +61,7 @@ fn recovery(program: &Program, kernel: &Kernel, name: &str, names: &[&str]) -> O
             }
             LevelMap::Diff { plus, minus } if plus != minus && (named(plus) || named(minus)) => {
                 let (var, other) = if named(plus) { (plus, minus) } else { (minus, plus) };
-                // Diagonals are what operands store: they stay, unless both coordinates are wanted.
+                // Operands store diagonals, so loops over these stay unless the command names both coordinates.
                 let both = names.contains(&program.vars[other].as_str());
                 (var, other, vec![if both { own } else { other }])
             }
@@ -73,7 +73,7 @@ fn recovery(program: &Program, kernel: &Kernel, name: &str, names: &[&str]) -> O
 }
 
 impl Recovery {
-    /// Whether every assignment in one of the loops is in all that the coordinate follows from.
+    /// Whether every assignment in one of the loops is inside of all loops from which the coordinate follows.
     fn is_everywhere(&self, body: &Stmt, from: &[IndexVar]) -> bool {
         let mut everywhere = true;
         assignments(body, &mut vec![], &mut |_, loops| {
@@ -83,7 +83,7 @@ impl Recovery {
         everywhere
     }
 
-    /// The loop over the coordinate instead of the outermost of the others.
+    /// Replaces the outermost of the loops by the loop over the coordinate, and removes the others.
     fn rewritten(&self, body: Stmt) -> Stmt {
         at_loops(body, &self.instead, &mut |nest| Stmt::Forall {
             var: self.var,
