@@ -38,15 +38,15 @@ pub(super) fn reorder(s: &mut Scheduler<'_>, names: &[String]) -> Result<(), Dia
     Ok(())
 }
 
-/// What keeps loops from being directly nested.
+/// What is between loops that are not directly nested.
 enum Between {
     /// Loops over other variables.
     Loops(Vec<IndexVar>),
-    /// A statement with several parts, of which this loop is in none or in one of them.
+    /// A statement with several parts, at most one of which contains this loop.
     Parts(IndexVar),
 }
 
-/// What stands between the outermost of the loops and the others.
+/// What is between the outermost of the loops and the others.
 fn between(nest: &Stmt, vars: &[IndexVar]) -> Option<Between> {
     let mut missing = vars.to_vec();
     let mut others = vec![];

@@ -1,4 +1,4 @@
-//! What the commands share: the program under rewriting, names, and how they refuse.
+//! The state that commands share: the program being rewritten, names, and refusals.
 
 use super::command::Command;
 use super::list::{Placed, Schedule};
@@ -14,7 +14,7 @@ pub(super) struct Scheduler<'s> {
     pub(super) program: Program,
     /// The kernel that the schedule is for.
     pub(super) kernel: usize,
-    /// What is known of sizes.
+    /// Known sizes of tensors.
     pub(super) sizes: &'s Statistics,
     pub(super) source: &'s str,
     pub(super) at: &'s Placed,
@@ -43,8 +43,8 @@ impl<'s> Scheduler<'s> {
         Err(self.refuse(arg, message, help))
     }
 
-    /// Refuses variables whose number of coordinates does not follow from dimensions: diagonals,
-    /// and slots and what was made of them.
+    /// Refuses variables whose number of coordinates does not follow from dimensions: diagonals, slots, and variables
+    /// derived from slots.
     pub(super) fn check_sized(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
         self.check_from_zero(arg, var)?;
         let derived = &self.program.derived;
@@ -58,7 +58,7 @@ impl<'s> Scheduler<'s> {
         Err(self.refuse(arg, message, help))
     }
 
-    /// Refuses loops that are parallel or unrolled already.
+    /// Refuses loops that are already parallel or unrolled.
     pub(super) fn check_untagged(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
         let tag = self.kernel().tags.get(&var);
         if tag.is_none_or(|tag| tag.parallel.is_none() && tag.unroll.is_none()) {
@@ -70,7 +70,7 @@ impl<'s> Scheduler<'s> {
         Err(self.refuse(arg, message, help))
     }
 
-    /// Refuses a second command that says something of the same kind of a loop: only one of them could be carried out.
+    /// Refuses a second command with a tag of the same kind for a loop: only one could be carried out.
     pub(super) fn check_unsaid(
         &self,
         arg: usize,
@@ -85,8 +85,8 @@ impl<'s> Scheduler<'s> {
         Err(self.refuse(arg, message, "leave one of the two commands out".to_owned()))
     }
 
-    /// Gives a loop what was said of the loop that it is made from: how it merges, since nothing else may be said
-    /// before ([`Self::check_untagged`]).
+    /// Moves the tag of a loop to the loop derived from it. It can only be a merge strategy, since other tags are
+    /// refused before ([`Self::check_untagged`]).
     pub(super) fn move_tag(&mut self, made: IndexVar, from: IndexVar) {
         if let Some(tag) = self.kernel_mut().tags.remove(&from) {
             self.kernel_mut().tags.insert(made, tag);
@@ -105,12 +105,12 @@ impl<'s> Scheduler<'s> {
         self.at = found.unwrap_or(self.at);
     }
 
-    /// The kernel under rewriting.
+    /// The kernel that is being rewritten.
     pub(super) fn kernel(&self) -> &Kernel {
         &self.program.kernels[self.kernel]
     }
 
-    /// The same, to change.
+    /// The kernel that is being rewritten, mutably.
     pub(super) fn kernel_mut(&mut self) -> &mut Kernel {
         &mut self.program.kernels[self.kernel]
     }
@@ -155,7 +155,7 @@ impl<'s> Scheduler<'s> {
         Ok(own)
     }
 
-    /// Refuses a name that something else has.
+    /// Refuses a name that is already in use.
     pub(super) fn check_fresh(&self, arg: usize, name: &str) -> Result<(), Diagnostic> {
         let mut used = vec![];
         for kernel in &self.program.kernels {
@@ -173,7 +173,7 @@ impl<'s> Scheduler<'s> {
         Err(self.refuse(arg, message, format!("choose a new name, such as {name}_")))
     }
 
-    /// Refuses names for two new loops, the arguments from the second on.
+    /// Refuses names in use for two new loops, which are the arguments from the second on.
     pub(super) fn check_fresh_pair(&self, outer: &str, inner: &str) -> Result<(), Diagnostic> {
         self.check_fresh(1, outer)?;
         self.check_fresh(2, inner)?;
@@ -194,8 +194,8 @@ impl<'s> Scheduler<'s> {
         }
     }
 
-    /// Loops over lists visit each coordinate once from now on, with all of its entries, unless an
-    /// operand has to be walked entry by entry: sums of a part are of all entries.
+    /// From now on, loops over chains visit each coordinate once, with all of its duplicates, since a part of a sum
+    /// has to include all duplicates; unless an operand has to be walked entry by entry.
     pub(super) fn walk_by_coordinates(&mut self) {
         let reads = self.kernel().body.reads();
         let format = |access: &Access| &self.program.storage(access.tensor).format;
@@ -204,7 +204,7 @@ impl<'s> Scheduler<'s> {
         }
     }
 
-    /// Whether a tensor is meant by a name: copies stand for what they are copies of.
+    /// Whether a name means a tensor: a copy also has the name of the original.
     pub(super) fn is_named(&self, tensor: TensorId, name: &str) -> bool {
         let declared = &self.program.tensors[tensor];
         let of = |suffix| declared.name.strip_suffix(suffix) == Some(name);
@@ -212,7 +212,7 @@ impl<'s> Scheduler<'s> {
         declared.name == name || is_copy
     }
 
-    /// The name of what the kernel computes, where a result of this name is a copy of that.
+    /// The name of the tensor that the kernel computes, if a result of this name is a copy of it.
     pub(super) fn own_name<'n>(&'n self, name: &'n str) -> &'n str {
         let Program { kernels, tensors, .. } = &self.program;
         let own = self.kernel().result;
@@ -222,7 +222,8 @@ impl<'s> Scheduler<'s> {
         if kernels.iter().any(stores) { &tensors[own].name } else { name }
     }
 
-    /// The loops of each kernel that computes, where several do: a schedule may be for another one than was meant.
+    /// The loops of each computing kernel, if there are several: the schedule may be for another kernel than the user
+    /// meant.
     pub(super) fn loops_of_kernels(&self) -> Option<String> {
         let computes = |kernel: &&Kernel| !copies(&self.program, kernel);
         let all: Vec<&Kernel> = self.program.kernels.iter().filter(computes).collect();
@@ -243,13 +244,13 @@ impl<'s> Scheduler<'s> {
         &self.program.vars[var]
     }
 
-    /// A precondition that does not hold: what is needed and why it is not so here, and what to
-    /// do first.
+    /// The diagnostic for a precondition that does not hold: what is needed, why it does not hold, and how to make it
+    /// hold.
     pub(super) fn refuse(&self, arg: usize, message: String, help: String) -> Diagnostic {
         self.placed(Diagnostic::new(Code::UnsupportedSchedule, message), arg).help(help)
     }
 
-    /// A diagnostic that points at a stretch of an argument.
+    /// A diagnostic that points at a part of an argument.
     pub(super) fn inside(
         &self,
         arg: usize,
@@ -267,13 +268,13 @@ impl<'s> Scheduler<'s> {
     }
 }
 
-/// The last kernel that does more than store what others computed in another format, if there is one.
+/// The last kernel that does more than copy another tensor into a format, if there is one.
 pub fn computing(program: &Program) -> Option<&Kernel> {
     let mut backwards = program.kernels.iter().rev();
     backwards.find(|kernel| !copies(program, kernel)).or(program.kernels.last())
 }
 
-/// Whether a kernel does nothing but copy a tensor that the compiler made.
+/// Whether a kernel only copies a tensor that the compiler made.
 pub(super) fn copies(program: &Program, kernel: &Kernel) -> bool {
     let mut copied = vec![];
     kernel.body.for_each_assign(&mut |_, op, value| {

@@ -1,5 +1,4 @@
-//! `split(i, i0, i1, n)`: a loop as a loop over tiles of `n` coordinates or positions, and one
-//! within a tile.
+//! `split(i, i0, i1, n)`: a loop becomes one over tiles of `n` coordinates or positions, and one within a tile.
 //!
 //! ```text
 //! forall(i, s)        split(i, i0, i1, 32)        forall(i0, forall(i1, s))        i = i0 * 32 + i1

@@ -1,4 +1,4 @@
-//! `unroll(i, n)`: `n` iterations of a loop, unrolled.
+//! `unroll(i, n)`: unrolls a loop `n` times.
 //!
 //! ```text
 //! unroll(i, 2)        for i in .. step 2   s(i); s(i + 1)
@@ -10,7 +10,7 @@ use super::scheduler::Scheduler;
 use crate::cin::Stmt;
 use tamis_ir::diagnostic::Diagnostic;
 
-/// More copies make code slower.
+/// The largest number of copies: more make code slower.
 const MOST: u64 = 64;
 
 pub(super) fn unroll(s: &mut Scheduler<'_>, name: &str, factor: u64) -> Result<(), Diagnostic> {
@@ -31,7 +31,7 @@ pub(super) fn unroll(s: &mut Scheduler<'_>, name: &str, factor: u64) -> Result<(
     Ok(())
 }
 
-/// How many copies there will be of what most are made of.
+/// The number of copies of the statement that is copied most.
 fn copies(s: &Scheduler<'_>, stmt: &Stmt) -> u64 {
     let inside = stmt.children().into_iter().map(|child| copies(s, child)).max().unwrap_or(1);
     match stmt {

@@ -1,4 +1,4 @@
-//! The workspaces that `precompute` makes, and of which kind they are.
+//! The workspaces that `precompute` makes, and their kinds.
 //!
 //! | kind   | holds                                    | emptied at the cost of |
 //! |--------|------------------------------------------|------------------------|
@@ -7,9 +7,9 @@
 //! | bitmap | every element and a mask of those written | its size, in bytes    |
 //! | hashed | those written, in all modes              | what was written       |
 //!
-//! Left open, a workspace is dense where its producer gives every element a value, or where every
-//! element is written far more often than not. Else it is listed, or hashed where it is known to be so large that a dense
-//! one would be worth neither its memory nor the time to empty it (section 4.4).
+//! If the kind is left open, a workspace is dense if its producer writes every element, or if most elements are
+//! expected to be written. Otherwise it is listed, or hashed if it is known to be so large that a dense one would not
+//! be worth its memory, or the time to clear it (section 4.4).
 
 use super::command::WorkspaceKind;
 use super::scheduler::Scheduler;
@@ -22,16 +22,17 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The most elements of a workspace that is listed unasked ..
+/// The largest number of elements of a workspace that is listed by default ..
 const MOST_LISTED: u64 = 1 << 26;
-/// .. and of one of several modes, which is emptied mode by mode. Measured: hashing is as fast from about so many on.
+/// .. and of one with several modes, which is cleared mode by mode. Measured: hashing breaks even at about this
+/// number.
 const MOST_IN_MODES: u64 = 1 << 16;
 
 /// The index of the kind among the arguments.
 const KIND: usize = 4;
 
-/// A new workspace for a part of a value over some loops below `shared` ones; `own` are the
-/// variables of its modes. The part is combined with `over` if it is summed.
+/// A new workspace for a part of a value over some loops below `shared` ones; `own` are the variables of its modes. If
+/// the part is summed, `over` is the operator.
 pub(super) fn declare(
     s: &mut Scheduler<'_>,
     arg: usize,
@@ -51,7 +52,7 @@ pub(super) fn declare(
         return number(s, name, kind, (part, over));
     }
     let facts = Facts { program: &s.program, compute };
-    // Where no sparse operand has an entry the value is that of elements that are not written.
+    // Where no sparse operand has an entry, the value equals that of unwritten elements.
     let any_sparse = |a: &Access| !s.program.storage(a.tensor).format.is_full();
     let nothing = match (over, facts.expr_without(part, &any_sparse)) {
         (Some(op), Expr::Literal(c)) => s.program.identity(op, compute).filter(|i| i.same_value(c)),
@@ -60,7 +61,7 @@ pub(super) fn declare(
     };
     let mut others = s.kernel().body.loops();
     others.retain(|v| !vars.contains(v));
-    // Whether there is a value differs from one element to the next.
+    // Elements differ in whether they have a value.
     let has_sparse = part.accesses().into_iter().any(|a| {
         let levels = s.program.levels(a);
         let without = |v: IndexVar, given: &[IndexVar]| !s.program.derived.follows(v, given);
@@ -89,8 +90,8 @@ pub(super) fn declare(
     Ok(s.program.declare(name, storage, Role::Workspace, own.to_vec()))
 }
 
-/// Whether a workspace over some loops below shared ones is known to be so large that it is hashed. One below no loop
-/// is made once, perhaps by a kernel of its own.
+/// Whether a workspace over some loops below shared ones is known to be so large that it is hashed. Without shared
+/// loops it is computed once, perhaps by a kernel of its own.
 fn is_large(s: &Scheduler<'_>, vars: &[IndexVar], shared: &[IndexVar]) -> bool {
     let derived = &s.program.derived;
     let dimension = |v: IndexVar| s.sizes.dims.get(&v).copied().unwrap_or(1);
@@ -117,7 +118,7 @@ fn number(
     }
     let compute = s.kernel().compute;
     let register = s.program.register(over.unwrap_or(ReduceOp::Add), part, compute);
-    // Where no sparse operand has an entry the number is what it begins with.
+    // Where no sparse operand has an entry, the value equals the register's initial value.
     let any_sparse = |a: &Access| !s.program.storage(a.tensor).format.is_full();
     let nothing = Facts { program: &s.program, compute }.expr_without(part, &any_sparse);
     let declared = &mut s.program.tensors[register];

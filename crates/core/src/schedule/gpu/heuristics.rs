@@ -1,12 +1,12 @@
-//! Schedules for a GPU where the user gives none.
+//! Schedules for a GPU by heuristics, where the user gives none.
 //!
 //! ```text
-//! y(i) = A(i,j) * x(j)          a part of a warp per row, positions on its threads, which add up; a thread
-//!                               where rows have a few entries
+//! y(i) = A(i,j) * x(j)          a part of a warp per row, positions on its threads, which are summed; a thread
+//!                               where rows have few entries
 //! C(i,k) = A(i,j) * B(j,k)      a part of a warp per row, columns on its threads, several of each
-//!                               where all would wait for a long row: tiles of positions
+//!                               if long rows would delay all others: tiles of positions
 //! y(j) = A(i,j) * x(i)          a thread per entry, which adds to an element of y
-//! a = A(i,j) * B(i,j)           a part of a warp per row, whose sums are added up in order
+//! a = A(i,j) * B(i,j)           a part of a warp per row, whose sums are combined in order
 //! C(i,j) = A(i,j) * x(j)        C stored by rows: a warp per row, entries on its threads
 //! C(i,j) = A(i,j) + B(i,j)      the same: a thread per row
 //! A(i,l) = w(k) * D(k,l)        w computed beforehand for each row: a warp per row, on whose threads the innermost
@@ -14,8 +14,8 @@
 //! C(i,j) = A(i,j) * x(j)        C with the entries of A: a thread per entry, or a part of a warp
 //! ```
 //!
-//! What there is of a rule is tried from the best down; the first schedule that can be applied is
-//! taken. A kernel for which there is none runs on the host.
+//! Applicable rules are tried in order of preference; the first schedule that can be applied is used. A kernel without
+//! one runs on the host.
 
 mod entries;
 mod fit;
@@ -39,18 +39,18 @@ use std::collections::VecDeque;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 
-/// Rows of a block that have a warp each.
+/// Rows of a block, with a warp each.
 const WARPS: u64 = 8;
-/// Columns of a result, where nothing is known of them.
+/// The assumed number of columns of a result, if unknown.
 const COLUMNS: u64 = 32;
-/// Columns of a row that a thread has at a time, and the threads of a block whose threads have columns.
+/// Columns of a row that a thread computes together, and the threads of a block in that case.
 const COLUMNS_OF_THREAD: u64 = 4;
 const OF_COLUMNS: u64 = 128;
-/// So many threads add up a row at most.
+/// The largest number of threads that share the sum of a row.
 const MOST_LANES: u64 = 32;
-/// Rows of a block where several threads have one.
+/// The largest number of rows of a block, if several threads share a row.
 const MOST_ROWS: u64 = 32;
-/// The threads of a block that have a row each, or an entry, or parts of rows.
+/// The threads of a block in which each thread has a row, an entry, or parts of rows.
 const THREADS: u64 = 256;
 /// The schedule of a kernel, or why none fits it.
 pub type Found = Result<String, String>;
@@ -71,8 +71,8 @@ pub fn on_gpu(
     (program, found)
 }
 
-/// The program with the first schedule of a kernel by which a GPU runs all of it; else with one by which a GPU runs
-/// parts. Schedules that say of a loop what no unit does come last, without that.
+/// The program with the first schedule of a kernel by which a GPU runs all of it, otherwise with one by which it runs
+/// parts. A schedule with a tag that cannot be carried out comes last, without the tag.
 fn scheduled(
     program: &Program,
     kernel: usize,
@@ -119,14 +119,15 @@ fn applied(
     Ok(scheduled)
 }
 
-/// Loops around everything else.
+/// The loops around the whole statement of a kernel.
 #[derive(Clone)]
 struct Nest<'p> {
     request: &'p Request<'p>,
     program: &'p Program,
     kernel: &'p Kernel,
     loops: Vec<IndexVar>,
-    /// So many of the outermost make up a row: all that the result shares with an operand, or one.
+    /// The number of outermost loops that make up a row: all loops over levels that the result shares with an operand,
+    /// or one.
     outer: usize,
     lhs: Access,
     inside: Inside,
@@ -134,18 +135,18 @@ struct Nest<'p> {
     names: Names,
 }
 
-/// What is in the loops.
+/// The statement inside the loops.
 #[derive(Clone)]
 enum Inside {
     /// An assignment.
     Assignment,
     /// A sum over these loops, and an assignment that reads it.
     Sum(Vec<IndexVar>),
-    /// Anything else.
+    /// Any other statement.
     More,
 }
 
-/// Names that nothing has.
+/// Unused names.
 #[derive(Clone)]
 struct Names {
     block: String,
@@ -228,7 +229,7 @@ impl Nest<'_> {
             found.extend(self.owned());
         }
         found.push(self.as_they_are());
-        // Where sums have no order, any order will do.
+        // Where sums are unordered, any order of loops is allowed.
         let in_order = found.iter().filter(|text| text.contains(", temporary)"));
         let atomic: Vec<String> =
             in_order.map(|text| text.replace(", temporary)", ", atomics)")).collect();
@@ -254,8 +255,8 @@ impl Nest<'_> {
         found
     }
 
-    /// Schedules where loops over slots or diagonals of an operand are around those over its coordinates: these go
-    /// first, those that the result tells if there are such.
+    /// Schedules for operands whose loops over slots or diagonals are around those over coordinates: the latter move
+    /// outwards, first those whose variables follow from the result.
     fn owned(&self) -> Vec<String> {
         let derived = &self.program.derived;
         let plain = |v: &IndexVar| derived.map(*v).is_none() && derived.relation(*v).is_none();
@@ -284,8 +285,8 @@ impl Nest<'_> {
         first.into_iter().chain(then).flat_map(with_first).collect()
     }
 
-    /// Whether the result stores entries row by row, in the order of the loops: then rows are counted
-    /// before they are written, and have one writer.
+    /// Whether the result stores entries row by row, in loop order: rows are then counted before they are written, and
+    /// each has one writer.
     fn appends_rows(&self) -> bool {
         let levels = self.program.storage(self.lhs.tensor).format.levels();
         let vars = self.program.level_vars(self.lhs.tensor, &self.lhs.indices);
@@ -294,7 +295,7 @@ impl Nest<'_> {
         vars == self.loops && (0..vars.len()).any(listed) && !more
     }
 
-    /// Whether the entries of each row come in another order than they are stored in, or several times.
+    /// Whether the entries of each row are unordered, or duplicates.
     fn gathers_rows(&self) -> bool {
         let levels = self.program.storage(self.lhs.tensor).format.levels();
         let vars = self.program.level_vars(self.lhs.tensor, &self.lhs.indices);
@@ -303,7 +304,7 @@ impl Nest<'_> {
         !appended && vars.first() == self.loops.first() && (1..vars.len()).any(listed)
     }
 
-    /// Schedules for results whose entries come in order.
+    /// Schedules for results whose entries are ordered.
     fn appending(&self) -> Vec<String> {
         let alone = |var: IndexVar| {
             let stores = |access: &&Access| {
@@ -344,7 +345,7 @@ impl Nest<'_> {
         &self.program.vars[var]
     }
 
-    /// Whether the coordinates that are written tell a variable.
+    /// Whether a variable follows from the written coordinates.
     fn is_told(&self, var: IndexVar) -> bool {
         self.program.derived.follows(var, &self.lhs.indices)
     }
@@ -358,7 +359,7 @@ impl Nest<'_> {
         })
     }
 
-    /// Whether every operand has the coordinates of a variable in an array.
+    /// Whether every operand is full at a variable.
     fn is_in_arrays(&self, var: IndexVar) -> bool {
         self.reads.iter().all(|access| {
             let vars = self.program.level_vars(access.tensor, &access.indices);
@@ -368,12 +369,12 @@ impl Nest<'_> {
         })
     }
 
-    /// Whether a variable is over columns of the result, of which every operand has all.
+    /// Whether a variable is over columns of the result, at which every operand is full.
     fn is_column(&self, var: IndexVar) -> bool {
         self.is_told(var) && self.sparse(var).is_none()
     }
 
-    /// `split(i, block, warp, 8)`, of positions where an operand stores the coordinates.
+    /// `split(i, block, warp, 8)`; of positions, if an operand stores the coordinates.
     fn split_rows(&self, outer: &str, inner: &str, size: u64) -> String {
         let row = &self.names.row;
         let (rows, fused) = self.fused(self.outer, &self.names.fiber);
@@ -388,7 +389,7 @@ impl Nest<'_> {
         }
     }
 
-    /// The loop that so many of the outermost are fused to, with names like this, and how.
+    /// The loop into which the outermost `count` loops are fused, with a name like this, and the commands.
     fn fused(&self, count: usize, name: &str) -> (String, String) {
         let (mut text, mut outer) = (String::new(), self.name(self.loops[0]).to_owned());
         for (k, v) in self.loops[1..count].iter().enumerate() {
@@ -405,7 +406,7 @@ impl Nest<'_> {
         units.iter().map(one).collect()
     }
 
-    /// What several rows of the outermost loop add to.
+    /// How rows of the outermost loop that add to the same element are combined.
     fn races(&self) -> &'static str {
         let outermost = self.loops[0];
         let alone = repeating(self.program, self.kernel, outermost).is_none();
@@ -416,12 +417,12 @@ impl Nest<'_> {
         }
     }
 
-    /// How many columns there are, or about how many there may be.
+    /// The number of columns, or an estimate.
     fn count_columns(&self, column: IndexVar) -> u64 {
         self.request.statistics.dims.get(&column).copied().unwrap_or(COLUMNS)
     }
 
-    /// A part of a warp per row, columns on its threads, several of each.
+    /// A part of a warp per row, columns on its threads, several columns per thread.
     fn columns(&self, column: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let threads = (self.count_columns(column) / COLUMNS_OF_THREAD)
@@ -440,7 +441,7 @@ impl Nest<'_> {
         )
     }
 
-    /// A block per iteration of the outermost loop, threads on one inside that the result tells.
+    /// A block per iteration of the outermost loop, threads on an inner loop whose variable follows from the result.
     fn as_they_are(&self) -> String {
         let outer =
             format!("parallelize({}, gpu_block, {})", self.name(self.loops[0]), self.races());
@@ -452,7 +453,8 @@ impl Nest<'_> {
         }
     }
 
-    /// A thread per entry of the operand that stores the two outermost loops' coordinates, or of a list over more.
+    /// A thread per entry of the operand that stores the coordinates of the two outermost loops, or of a chain over
+    /// more loops.
     fn entries(&self) -> Option<String> {
         let Names { block, thread, row, fused, .. } = &self.names;
         let access = self.sparse(*self.loops.get(1)?)?;

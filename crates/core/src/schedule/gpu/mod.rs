@@ -1,12 +1,11 @@
-//! Loops on the units of a GPU: how they nest, how many iterations run at a time, and what becomes
-//! of elements to which several add.
+//! Loops on the units of a GPU: how they nest, how many iterations run concurrently, and how races are resolved.
 //!
 //! ```text
 //! forall(block, forall(warp, forall(row, forall(thread, ..))))      blocks hold warps of 32 threads
 //! ```
 //!
-//! Checked when all commands are done, since a unit may be named before the one around it. Sparse
-//! iteration space transformations, section 6.3.
+//! Checked after the last command, since a command may name a unit before the surrounding one. Sparse iteration space
+//! transformations, section 6.3.
 
 pub(in crate::schedule) mod heuristics;
 
@@ -101,7 +100,7 @@ fn nested(
     Ok(())
 }
 
-/// Blocks and warps have only so many threads.
+/// Blocks and warps have a limited number of threads.
 fn counted(
     s: &Scheduler<'_>,
     var: IndexVar,
@@ -122,7 +121,7 @@ fn counted(
     Err(s.refuse(0, message, format!("split {name} so that the inner loop has at most {most}")))
 }
 
-/// How many iterations a loop has at most, as far as the schedule alone tells.
+/// The largest trip count of a loop, as far as the schedule determines it.
 fn size(s: &Scheduler<'_>, var: IndexVar) -> Option<u64> {
     let derived = &s.program.derived;
     match (derived.relation(var), derived.map(var)) {
@@ -140,8 +139,7 @@ fn size(s: &Scheduler<'_>, var: IndexVar) -> Option<u64> {
     }
 }
 
-/// The operand of which a loop takes every entry by itself, though several may have the same
-/// coordinate.
+/// The operand that a loop walks entry by entry, although it may have duplicates.
 pub(super) fn repeating<'k>(
     program: &Program,
     kernel: &'k Kernel,
@@ -156,8 +154,7 @@ pub(super) fn repeating<'k>(
     kernel.body.reads().into_iter().filter(|_| kernel.scatter).find(repeats)
 }
 
-/// What several iterations of a loop inside of others write to: the result, or a workspace from
-/// outside.
+/// The element that several iterations of an inner loop write: of the result, or of a workspace from outside.
 fn raced(s: &Scheduler<'_>, var: IndexVar, outer: &[IndexVar]) -> Option<Access> {
     let mut found = None;
     let again = repeating(&s.program, s.kernel(), var).is_some();
@@ -170,7 +167,7 @@ fn raced(s: &Scheduler<'_>, var: IndexVar, outer: &[IndexVar]) -> Option<Access>
     found
 }
 
-/// What several iterations add to has to be shared in a way that their unit has.
+/// Several iterations may add to the same element only in a way that their unit supports.
 fn shared(
     s: &Scheduler<'_>,
     var: IndexVar,
@@ -224,7 +221,7 @@ fn shared(
     }
 }
 
-/// What to do where loops make no tiles.
+/// What to do instead, where loops make no tiles.
 fn instead(why: NoTiles) -> &'static str {
     match why {
         NoTiles::Unasked => "choose atomics, or temporary for all loops over tiles",
@@ -243,8 +240,7 @@ fn instead(why: NoTiles) -> &'static str {
     }
 }
 
-/// Whether sums of tiles of positions are added up in order, of all that is written in a loop; or
-/// why not.
+/// Whether everything that a loop writes is summed over tiles of positions in order; or why not.
 fn tiled(s: &Scheduler<'_>, var: IndexVar) -> Result<(), NoTiles> {
     let mut found = Ok(());
     assignments(&s.kernel().body, &mut vec![], &mut |assign, loops| {

@@ -1,12 +1,12 @@
-//! Operands that repeat coordinates, walked entry by entry.
+//! Operands with duplicates, walked entry by entry.
 //!
 //! ```text
-//! y(i) = A(i,j) * x(j)      A: coo(nonunique)      a term for each entry of A, though several may be of the same
-//!                                                  element
+//! y(i) = A(i,j) * x(j)      A: coo(nonunique)      a term for each entry of A, including duplicates
+//!                                                  of one coordinate
 //! ```
 //!
-//! Entries of an element are added up before anything is done with them. Where the kernel adds up products with them
-//! anyway, each entry may be one of these; then threads need not find out which entries belong together.
+//! Duplicates are normally summed before the sum is used. If the kernel anyway adds up products with the operand, each
+//! entry may be a term of its own; threads then need not find out which entries are duplicates.
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Stmt};
@@ -14,8 +14,8 @@ use crate::plan::access::{distinct, linear};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 
-/// The program with a kernel that walks its only sparse operand entry by entry, where that repeats coordinates and the
-/// kernel adds up what is linear in it.
+/// The program with a kernel that walks its only sparse operand entry by entry, if the operand has duplicates and the
+/// kernel sums values that are linear in it.
 pub(super) fn by_entries(program: &Program, kernel: usize) -> Option<Program> {
     let own = &program.kernels[kernel];
     let mut at = &own.body;

@@ -1,21 +1,21 @@
-//! How much of a kernel a GPU runs by a schedule.
+//! How much of a kernel runs on a GPU by a schedule.
 //!
 //! ```text
 //! parallelize(i, gpu_block, no_races); parallelize(j, gpu_thread, no_races)
 //!
-//! j merges two operands, which one thread does:       parallelize(i, gpu_block, no_races)
+//! the loop over j merges two operands in one thread:       parallelize(i, gpu_block, no_races)
 //! ```
 
 use crate::cin::Program;
 
-/// How much of a kernel a GPU runs as a schedule says.
+/// How much of a kernel runs on a GPU by its schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fit {
     /// All of it.
     Whole,
     /// Parts run on the host.
     PartOnHost,
-    /// No unit runs a loop that one was to run.
+    /// A loop stays serial although a unit should run it.
     Serial {
         /// The loop.
         var: String,
@@ -24,10 +24,10 @@ pub enum Fit {
     },
 }
 
-/// Tells how much of the only kernel of a program a GPU runs as its loops say.
+/// Tells how much of a program's only kernel runs on a GPU.
 pub type Runs<'r> = dyn Fn(&Program) -> Fit + 'r;
 
-/// A schedule without the command that has a unit run a loop, if others have one.
+/// A schedule without the command that runs a loop on a unit, if other loops still have units.
 pub(super) fn without_unit(text: &str, var: &str) -> Option<String> {
     let own = format!("parallelize({var},");
     let all: Vec<&str> = text.split("; ").collect();

@@ -1,9 +1,9 @@
-//! Schedules where something is computed beforehand for each row, and several loops are inside of it.
+//! Schedules for kernels with a precomputed part for each row, and several loops inside.
 //!
 //! ```text
 //! forall(i, forall(j, where(forall(l, A(i,l) += w * E(j,l)), forall(k, w += B(i,j) * C(i,k) * D(j,k)))))
 //!                                  a warp per row, on whose threads l and k are
-//! ```
+//!                                  a warp per row, with l and k on its threads
 
 use super::{Names, Nest, WARPS};
 use crate::cin::Stmt;
@@ -11,7 +11,7 @@ use crate::schedule::nest::assignments;
 use tamis_ir::ids::IndexVar;
 
 impl Nest<'_> {
-    /// A warp per row, on its threads the innermost loops of all that is computed; a block where rows cannot be split.
+    /// A warp per row, with the innermost loops of all parts on its threads; a block if rows cannot be split.
     pub(super) fn branches(&self) -> Vec<String> {
         let Names { block, warp, .. } = &self.names;
         let derived = &self.program.derived;
@@ -24,7 +24,7 @@ impl Nest<'_> {
             outer.extend(around);
             innermost.push((last, derived.follows(last, &lhs.indices)));
         });
-        // A loop that is around another one in one branch cannot have threads in all.
+        // A loop that is around another one in one branch cannot run on threads in all branches.
         innermost.retain(|(var, _)| !outer.contains(var) && !self.loops.contains(var));
         let races = |var: IndexVar| match innermost.iter().all(|(v, told)| *v != var || *told) {
             true => "no_races",

@@ -1,7 +1,7 @@
-//! Schedules of sums that threads share.
+//! Schedules for sums that threads share.
 //!
 //! ```text
-//! y(i) = A(i,j) * x(j)          8 threads of a warp per row, a thread where rows have a few entries
+//! y(i) = A(i,j) * x(j)          8 threads of a warp per row, one thread if rows have few entries
 //! ```
 
 use super::{MOST_LANES, MOST_ROWS, Names, Nest, THREADS};
@@ -9,13 +9,14 @@ use crate::cin::Role;
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
-/// Entries of a row that a thread adds up, about.
+/// The number of entries of a row that a thread should sum.
 const ENTRIES_OF_THREAD: u64 = 4;
-/// Threads that add up a row, where nothing is known of rows: most of sparse matrices are short.
+/// The threads per row, if nothing is known of rows: most rows of sparse matrices are short.
 const LANES: u64 = 8;
 
 impl Nest<'_> {
-    /// A part of a warp per row, the entries or coordinates of a sum on its threads; a thread if that is enough.
+    /// A part of a warp per row, with the entries or coordinates of a sum on its threads; a single thread if that is
+    /// enough.
     pub(super) fn sums(&self, sum: IndexVar) -> Vec<String> {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let threads = self.lanes(sum);
@@ -45,7 +46,7 @@ impl Nest<'_> {
         self.shared_sum(sum, threads).into_iter().map(on_threads).collect()
     }
 
-    /// A part of a warp per row, the entries or coordinates of the last of the sums inside of all loops on its threads.
+    /// A part of a warp per row, with the entries or coordinates of the last sum inside all loops on its threads.
     pub(super) fn inner_sums(&self, sums: &[IndexVar]) -> Vec<String> {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let Some(&sum) = sums.last() else { return vec![] };
@@ -65,8 +66,8 @@ impl Nest<'_> {
         self.shared_sum(sum, threads).into_iter().map(on_threads).collect()
     }
 
-    /// How so many threads share a sum: the entries of an operand, or coordinates where each operand has these in an
-    /// array. Else each thread would look for all coordinates, of which an operand stores few.
+    /// How threads share a sum: by entries of an operand, or by coordinates if each operand is full at these.
+    /// Otherwise each thread would search for all coordinates, few of which an operand stores.
     fn shared_sum(&self, sum: IndexVar, threads: u64) -> Vec<String> {
         let Names { thread, rest, fused, .. } = &self.names;
         let j = self.name(sum);
@@ -79,15 +80,15 @@ impl Nest<'_> {
         by_position.into_iter().chain(by_coordinate).collect()
     }
 
-    /// How many threads add up a row.
+    /// The number of threads that sum a row.
     pub(super) fn lanes(&self, sum: IndexVar) -> u64 {
         let known = self.sparse(sum).and_then(|access| self.entries_of_row(access, sum));
         let lanes = known.map(|mean| (mean / ENTRIES_OF_THREAD).max(1).next_power_of_two());
         lanes.map_or(LANES, |lanes| lanes.min(MOST_LANES))
     }
 
-    /// How many entries a row of an operand has on average, if its second level is over a variable
-    /// and the first one over all rows.
+    /// The average number of entries in a row of an operand, if its second level is over a variable and the first one
+    /// over all rows.
     fn entries_of_row(&self, access: &Access, var: IndexVar) -> Option<u64> {
         let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
         let vars = self.program.level_vars(access.tensor, &access.indices);

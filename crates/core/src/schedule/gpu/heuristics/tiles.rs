@@ -1,27 +1,27 @@
-//! Tiles of positions for operands with rows so long that the rest of a GPU would wait for them.
+//! Tiles of positions for operands with rows so long that they would delay the rest of a GPU.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)          2048 positions for a block, 8 for a thread
-//! C(i,k) = A(i,j) * B(j,k)      512 positions for a block, 64 for a warp, columns on its threads
+//! C(i,k) = A(i,j) * B(j,k)      512 positions for a block, 64 for a warp, with columns on its threads
 //! ```
 
 use super::{MOST_LANES, Names, Nest};
 use crate::cin::Role;
 use crate::notation::Access;
 
-/// Rows of so many entries are not left to a warp, and not to a thread those of `LONG_OF_THREAD`, if all others take
-/// less time: so many warps of a device run at the same time.
+/// A row with this many entries is not left to a warp, nor one with `LONG_OF_THREAD` entries to a thread, if all other
+/// rows take less time on `AT_A_TIME` concurrent warps.
 const LONG: u64 = 1024;
 const LONG_OF_THREAD: u64 = 256;
 const AT_A_TIME: u64 = 1024;
-/// Positions of a block and of a thread where rows are cut into tiles.
+/// The positions of a block and of a thread, if rows are cut into tiles.
 const TILES: [u64; 2] = [2048, 8];
-/// Positions of a block and of a warp where its threads have columns.
+/// The positions of a block and of a warp, if columns are on its threads.
 const WIDE_TILES: [u64; 2] = [512, 64];
 
 impl Nest<'_> {
-    /// An operand with a row that takes longer on so many threads than the others do on all that a device has, or
-    /// a list, which has no rows that threads could take; and how many of the outermost loops are over its levels.
+    /// An operand with a row that takes longer on `lanes` threads than all other rows on the whole device, or with a
+    /// chain, which has no rows that threads could take; and the number of outermost loops over its levels.
     fn skewed(&self, lanes: u64) -> Option<(&Access, usize)> {
         let statistics = &self.request.statistics;
         let long = (LONG * lanes / MOST_LANES).max(LONG_OF_THREAD);
@@ -40,7 +40,7 @@ impl Nest<'_> {
         (vars.len() > 1 && self.loops.starts_with(&vars)).then_some((found, vars.len()))
     }
 
-    /// Tiles of positions of such an operand, whose sums are added up in order.
+    /// Tiles of positions of such an operand, whose sums are combined in order.
     pub(super) fn tiles(&self) -> Option<String> {
         let Names { block, warp, thread, row, rest, fused, entry, column: columns, .. } =
             &self.names;
