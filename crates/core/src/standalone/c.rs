@@ -1,4 +1,4 @@
-//! A library in C: a header, and a file that needs C's own library and nothing else.
+//! A library in C: a header, and a file that needs only the C library.
 //!
 //! ```text
 //! int spmv(const spmv_A *A, const spmv_x *x, spmv_y *y);
@@ -12,7 +12,7 @@ use tamis_ir::ids::Id;
 use tamis_ir::ir::Status;
 use tamis_ir::ir::parallel::has_parallel;
 
-/// What a status means, for callers.
+/// The meaning of a status, for callers.
 pub(super) fn meaning(status: Status) -> &'static str {
     match status {
         Status::Ok => "done",
@@ -28,7 +28,7 @@ pub(super) fn meaning(status: Status) -> &'static str {
     }
 }
 
-/// What an array holds, for callers.
+/// The contents of an array, for callers.
 pub(super) fn contents(signature: &Signature, piece: Piece) -> String {
     let storage = &signature.storage;
     let Piece::Level(level, part) = piece else {
@@ -94,7 +94,7 @@ fn structure(name: &str, signature: &Signature, is_result: bool) -> String {
     out
 }
 
-/// The declaration of the library's function, without what ends it.
+/// The declaration of the library's function, without its terminator.
 fn declaration(library: &Standalone, name: &str) -> String {
     let mut params = vec![];
     for operand in &library.operands {

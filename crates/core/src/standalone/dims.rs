@@ -1,4 +1,4 @@
-//! The dimensions of index variables as code: from those of operands, which must agree.
+//! Code for the dimensions of index variables, from those of operands, which have to agree.
 
 use super::{Given, unknown};
 use crate::cin::{self, BoundType, Relation, Role, Root, Scale};
@@ -11,17 +11,17 @@ use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::ir::build::{binary, int, when};
 use tamis_ir::ir::{Expr, Status, Stmt};
 
-/// What is known of dimensions.
+/// The known dimensions.
 pub(super) struct Dims {
-    /// Of index variables, those of the notation first.
+    /// Those of index variables; variables of the notation come first.
     vars: IdVec<IndexVar, Option<Expr>>,
-    /// Of tensors of the notation.
+    /// Those of tensors of the notation.
     tensors: BTreeMap<TensorId, Vec<Expr>>,
 }
 
 impl Dims {
-    /// The dimensions of a program, and tests that they agree. Those of its operands are known, and index variables
-    /// that nothing else fixes have a `size`.
+    /// The dimensions of a program, and tests that they agree. Operands have known dimensions, and index variables
+    /// whose dimension does not follow have a `size`.
     pub(super) fn of(
         program: &Program,
         given: &Given,
@@ -52,7 +52,7 @@ impl Dims {
         Ok((dims, checks))
     }
 
-    /// The index variables that nothing fixes.
+    /// The index variables whose dimension does not follow.
     fn free(mut self, program: &Program) -> Vec<IndexVar> {
         self.learn_all(program, &mut vec![]);
         let named = |var: &IndexVar| !program.vars[*var].name.is_empty();
@@ -75,7 +75,7 @@ impl Dims {
         }
     }
 
-    /// What a use of a tensor says of its variables.
+    /// Derives dimensions of variables from a use of a tensor.
     fn learn(&mut self, access: &Access, checks: &mut Vec<Stmt>) {
         let Some(dims) = self.tensors.get(&access.tensor).cloned() else { return };
         let refuse = |cond: Expr| when(cond, vec![Stmt::Fail(Status::Dimensions)]);
@@ -97,8 +97,8 @@ impl Dims {
         }
     }
 
-    /// Tests of what a schedule promises of dimensions, and that loops over fused coordinates count fewer than 2^63, as
-    /// [`check_dimensions`](crate::schedule::check_dimensions) has them for calls.
+    /// Tests promises of a schedule about dimensions, and that loops over fused coordinates count fewer than 2^63, as
+    /// [`check_dimensions`](crate::schedule::check_dimensions) does for calls.
     pub(super) fn promises(&self, program: &cin::Program) -> Vec<Stmt> {
         let derived = &program.derived;
         let counted = counted(program);
@@ -138,8 +138,8 @@ impl Dims {
             .collect()
     }
 
-    /// The dimension of a variable of the compiled program: the compiler's own have that of another, of a mode, or
-    /// of the loop of a schedule.
+    /// The dimension of a variable of the compiled program: a variable of the compiler has the dimension of another
+    /// one, of a mode, or of a loop of the schedule.
     pub(super) fn of_var(&self, program: &cin::Program, var: IndexVar) -> Expr {
         if let Some(Some(known)) = self.vars.get(var) {
             return known.clone();

@@ -1,4 +1,4 @@
-//! How many positions the levels of a tensor have, and how long its arrays are, as code.
+//! Code for the numbers of positions of a tensor's levels, and for the lengths of its arrays.
 
 use super::merge::Merger;
 use super::{Piece, pieces};
@@ -11,13 +11,13 @@ use tamis_ir::ids::{Id, Level, Mode, TensorId};
 use tamis_ir::ir::build::{add, assign, binary, int, mul, sub, when};
 use tamis_ir::ir::{Expr, Status, Stmt, Type};
 
-/// How many numbers of the imperative form a value is.
+/// How many numbers of the imperative form make up a value.
 pub(super) fn parts(storage: &Storage) -> i64 {
     if storage.datatype.is_complex() { 2 } else { 1 }
 }
 
 impl Merger<'_> {
-    /// The levels of a tensor as level functions see them.
+    /// The levels of a tensor, for level functions.
     fn levels(&mut self, tensor: TensorId) -> Vec<LevelArrays> {
         let program = &self.compiled.program;
         let (storage, modes) = (&program.tensors[tensor].storage, &program.tensors[tensor].modes);
@@ -50,7 +50,7 @@ impl Merger<'_> {
         levels
     }
 
-    /// How many positions each level of a tensor has, found out on first use, when its arrays are complete.
+    /// The number of positions of each level of a tensor, computed on first use, when its arrays are complete.
     pub(super) fn positions(&mut self, tensor: TensorId) -> Vec<Expr> {
         if let Some(known) = self.positions.get(&tensor) {
             return known.clone();
@@ -80,7 +80,7 @@ impl Merger<'_> {
         counts
     }
 
-    /// How many elements of an array are in use.
+    /// The number of elements in use in an array.
     pub(super) fn length(&mut self, tensor: TensorId, piece: Piece) -> Expr {
         let counts = self.positions(tensor);
         let storage = &self.compiled.program.tensors[tensor].storage;
@@ -97,8 +97,8 @@ impl Merger<'_> {
         }
     }
 
-    /// Refuses a tensor that is to be computed whose levels without coordinates are together larger than memory, or
-    /// whose coordinates are larger than its arrays hold.
+    /// Refuses a tensor to compute if its levels without coordinates are together larger than memory, or if its
+    /// coordinates do not fit its arrays.
     pub(super) fn check_extents(&mut self, tensor: TensorId) {
         let declared = &self.compiled.program.tensors[tensor];
         let (storage, modes) = (declared.storage.clone(), declared.modes.clone());
@@ -111,7 +111,7 @@ impl Merger<'_> {
             let mut dimension = |m: Mode| dims[m.index()].clone();
             let mut slots = || int(1);
             let (least, size) = extent::<Mode, Expr>(spec.map, &mut dimension, &mut slots);
-            // One with a coordinate for each position above adds none.
+            // A level with one coordinate for each position above adds no positions.
             if !spec.has(Part::Crd) && spec.kind.properties().branchless {
                 continue;
             }
@@ -141,7 +141,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Says what the dimensions of a result are, and how long its arrays.
+    /// Returns the dimensions of a result and the lengths of its arrays to the caller.
     pub(super) fn say_sizes(&mut self, k: usize) {
         let tensor = self.results[k].id;
         let sizes = self.sizes_of(k);

@@ -1,4 +1,4 @@
-//! Kernels one after another in one function, whose tensors share their arrays.
+//! Merges kernels into one function, in which they share the arrays of tensors.
 
 use super::dims::Dims;
 use super::{Parameter, Piece, Signature, Standalone, pieces};
@@ -29,13 +29,13 @@ pub(super) struct Merger<'c> {
     dimensions: BTreeMap<IndexVar, Var>,
     /// The arrays of tensors.
     held: BTreeMap<(TensorId, Piece), Array>,
-    /// How many positions the levels of tensors have.
+    /// The numbers of positions of tensors' levels.
     pub(super) positions: BTreeMap<TensorId, Vec<Expr>>,
-    /// Tensors whose first levels are those of another.
+    /// Tensors that share the first levels of another tensor.
     shared: BTreeMap<TensorId, (TensorId, usize)>,
 }
 
-/// What the function declares, each under a name of its own.
+/// The declarations of the function, with unique names.
 struct Declarations {
     vars: IdVec<Var, VarDecl>,
     arrays: IdVec<Array, ArrayDecl>,
@@ -54,7 +54,7 @@ impl Declarations {
         self.arrays.push(ArrayDecl { name, ..array })
     }
 
-    /// A variable that the caller says.
+    /// A variable that the caller passes.
     fn number(&mut self, name: &str, parameter: Parameter) -> Var {
         let var = self.var(VarDecl::new(name, Type::INDEX));
         self.params.push((Param::Scalar(var), parameter));
@@ -91,7 +91,7 @@ impl<'c> Merger<'c> {
         }
     }
 
-    /// A new variable, named so if the name is free.
+    /// A new variable, with this name if it is free.
     pub(super) fn var(&mut self, name: &str, ty: Type) -> Var {
         self.declared.var(VarDecl::new(name, ty))
     }
@@ -115,7 +115,7 @@ impl<'c> Merger<'c> {
         all
     }
 
-    /// The dimension of an index variable that the caller says.
+    /// The dimension of an index variable that the caller passes.
     pub(super) fn size(&mut self, name: &str) -> Expr {
         let parameter = Parameter::Size(self.sizes.len());
         let var = self.declared.number(&format!("{name}_size"), parameter);
@@ -125,7 +125,7 @@ impl<'c> Merger<'c> {
         Expr::Var(var)
     }
 
-    /// The dimension of an index variable, held by a variable.
+    /// The dimension of an index variable, in a variable of the code.
     pub(super) fn dimension(&mut self, var: IndexVar) -> Expr {
         if let Some(&known) = self.dimensions.get(&var) {
             return Expr::Var(known);
@@ -142,7 +142,7 @@ impl<'c> Merger<'c> {
         Expr::Var(held)
     }
 
-    /// An array of a tensor: a parameter if it is an operand or a result, else of the function's own.
+    /// An array of a tensor: a parameter for operands and results, otherwise local to the function.
     pub(super) fn array(&mut self, tensor: TensorId, piece: Piece) -> Array {
         let mut owner = tensor;
         while let (Piece::Level(level, _), Some(&(of, levels))) = (piece, self.shared.get(&owner))
@@ -178,7 +178,7 @@ impl<'c> Merger<'c> {
         array
     }
 
-    /// Where the sizes of a result are written.
+    /// The array for the sizes of a result.
     pub(super) fn sizes_of(&mut self, k: usize) -> Array {
         let name = format!("{}_sizes", self.results[k].name);
         let array =
@@ -187,7 +187,7 @@ impl<'c> Merger<'c> {
         array
     }
 
-    /// All kernels, then what results share with operands, and their sizes.
+    /// Runs all kernels, then copies what results share with operands, and returns their sizes.
     pub(super) fn run(&mut self, dims: Dims) {
         self.dims = Some(dims);
         for (lowered, kernel) in self.compiled.functions.iter().zip(&self.compiled.program.kernels)
@@ -241,7 +241,7 @@ impl<'c> Merger<'c> {
             }
         }
         let body = renamed.block(function.body.clone());
-        // Memory that an earlier kernel has reserved may be larger than what is in use.
+        // Memory that an earlier kernel reserved may be longer than the elements in use.
         let mut asked = BTreeSet::new();
         lengths_asked(&body, &mut asked);
         let mut known = BTreeMap::new();
@@ -256,7 +256,7 @@ impl<'c> Merger<'c> {
         self.body.extend(body);
     }
 
-    /// Allocates the arrays of a result that its kernel leaves alone, since it has no entries: later kernels read them.
+    /// Allocates arrays of a result that its kernel never reserves, since it has no entries: later kernels read them.
     fn reserve_others(&mut self, function: &Function, renamed: &Renamed, body: &[Stmt]) {
         let mut reserved = BTreeSet::new();
         arrays_reserved(body, &mut reserved);
@@ -283,7 +283,8 @@ impl<'c> Merger<'c> {
         held
     }
 
-    /// Allocates what a kernel expects to have its final size: a result of which every element has a position.
+    /// Allocates arrays that a kernel expects with their final size: of a result in which every element has a
+    /// position.
     fn allocate(&mut self, lowered: &Lowered, target: TensorId) {
         let function = &lowered.function;
         let is_fixed =
@@ -312,7 +313,7 @@ impl<'c> Merger<'c> {
         }
     }
 
-    /// Gives every element of a tensor a value.
+    /// Fills the values of a tensor.
     fn fill_values(&mut self, tensor: TensorId, value: Scalar) {
         let (array, len) = (self.array(tensor, Piece::Vals), self.length(tensor, Piece::Vals));
         let [re, im] = match value {
@@ -331,7 +332,7 @@ impl<'c> Merger<'c> {
         self.body.push(Stmt::For { var: p, lo: int(0), hi: len, step: 2, body });
     }
 
-    /// Gives a result its own copy of levels that it shares with another tensor.
+    /// Copies the levels that a result shares with another tensor.
     fn copy_shared(&mut self, result: TensorId) {
         let Some(&(_, levels)) = self.shared.get(&result) else { return };
         let storage = self.compiled.program.tensors[result].storage.clone();
@@ -348,7 +349,7 @@ impl<'c> Merger<'c> {
         }
     }
 
-    /// The function with all that it declares in order.
+    /// The function, with its declarations in order.
     pub(super) fn finished(self, source: String) -> Standalone {
         let Declarations { vars, arrays, params, .. } = self.declared;
         let (params, parameters) = params.into_iter().unzip();
@@ -365,7 +366,7 @@ impl<'c> Merger<'c> {
     }
 }
 
-/// The arrays of which statements ask the length.
+/// Collects the arrays whose lengths statements read.
 fn lengths_asked(block: &[Stmt], asked: &mut BTreeSet<Array>) {
     for s in block {
         for e in s.exprs() {
@@ -379,7 +380,7 @@ fn lengths_asked(block: &[Stmt], asked: &mut BTreeSet<Array>) {
     }
 }
 
-/// The arrays that statements allocate.
+/// Collects the arrays that statements reserve.
 fn arrays_reserved(block: &[Stmt], reserved: &mut BTreeSet<Array>) {
     for s in block {
         if let Stmt::Reserve { array, .. } = s {

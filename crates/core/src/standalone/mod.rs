@@ -1,13 +1,13 @@
-//! A compiled program as one function that needs nothing else: kernels one after another, with temporaries as arrays
-//! of its own.
+//! A compiled program as one self-contained function: the kernels run one after another, with temporaries in local
+//! arrays.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      fn compute_y(A_dim1, A_dim2, A2_pos[], A2_crd[], A_vals[], x_dim1, x_vals[],
 //!                                        y_sizes[], y_vals[])
 //! ```
 //!
-//! The function finds out the dimensions of index variables from those of operands, refuses operands that disagree,
-//! allocates results whose size follows from dimensions, and says how long the arrays of results are. Callers need
+//! The function derives the dimensions of index variables from those of operands, refuses operands that disagree,
+//! allocates results whose size follows from dimensions, and returns the lengths of the results' arrays. Callers need
 //! neither the runtime nor the compiler: [`c`] and [`rust`] write it as a library.
 
 pub mod c;
@@ -38,18 +38,18 @@ pub struct Standalone {
     pub source: String,
     /// The code.
     pub function: Function,
-    /// What each parameter of the function stands for.
+    /// The meaning of each parameter of the function.
     pub parameters: Vec<Parameter>,
     /// The operands.
     pub operands: Vec<Signature>,
     /// The results.
     pub results: Vec<Signature>,
-    /// The names of index variables whose dimension the caller says.
+    /// The names of index variables whose dimension the caller passes.
     pub sizes: Vec<String>,
 }
 
 impl Standalone {
-    /// The operands of which the function takes nothing.
+    /// The operands that the function does not use.
     fn unused(&self) -> impl Iterator<Item = &Signature> {
         let is_used = |k: usize| {
             let of_operand = |parameter: &Parameter| matches!(parameter, Parameter::Dimension(of, _) | Parameter::Operand(of, _) if *of == k);
@@ -59,7 +59,7 @@ impl Standalone {
         unused.map(|(_, operand)| operand)
     }
 
-    /// How a call may end, other than well.
+    /// How a call may fail.
     pub fn failures(&self) -> BTreeSet<Status> {
         let mut found = BTreeSet::new();
         failures(&self.function.body, &mut found);
@@ -78,7 +78,7 @@ fn failures(block: &[Stmt], found: &mut BTreeSet<Status>) {
     }
 }
 
-/// What a parameter of the function stands for. Operands, results and sizes are counted as in [`Standalone`].
+/// The meaning of a parameter of the function. Operands, results and sizes have the numbers of [`Standalone`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parameter {
     /// A dimension of an operand.
@@ -89,7 +89,7 @@ pub enum Parameter {
     Operand(usize, Piece),
     /// An array of a result.
     Result(usize, Piece),
-    /// Where the function writes the dimensions of a result, then how long its arrays are.
+    /// The array that receives the dimensions of a result, followed by the lengths of its arrays.
     Sizes(usize),
 }
 
@@ -103,7 +103,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// What it is called: `pos2`, `crd2`, `vals`.
+    /// The name: `pos2`, `crd2`, `vals`.
     pub fn name(self) -> String {
         match self {
             Piece::Level(level, part) => format!("{}{}", part.name(), level.index() + 1),
@@ -123,12 +123,12 @@ impl Piece {
     }
 }
 
-/// A tensor that the function takes or gives.
+/// An operand or result of the function.
 #[derive(Clone, Debug)]
 pub struct Signature {
-    /// The name in the notation; of an operand that is a result too, with `_before` behind it.
+    /// The name in the notation; with `_before` behind it for an operand that is also a result.
     pub name: String,
-    /// What it is called in C and in Rust, as nothing else is.
+    /// A unique name in C and in Rust.
     pub ident: String,
     /// How it is stored.
     pub storage: Storage,
@@ -149,7 +149,7 @@ impl Signature {
         self.storage.format.order()
     }
 
-    /// How many numbers a value is.
+    /// How many numbers make up a value.
     pub fn parts(&self) -> usize {
         parts(&self.storage) as usize
     }
@@ -160,7 +160,7 @@ fn pieces(storage: &Storage) -> Vec<Piece> {
     let format = &storage.format;
     let mut all = vec![];
     for (k, level) in format.levels().iter().enumerate() {
-        // A chain that alternates its coordinates has one array, that of its first level.
+        // A chain that interleaves its coordinates has one array, that of its first level.
         let own = format.interleaved(k).is_none_or(|(head, _)| head == k);
         let has = |part: &Part| level.has(*part) && (own || *part != Part::Crd);
         all.extend(Part::ALL.into_iter().filter(has).map(|p| Piece::Level(Level::new(k), p)));
@@ -169,7 +169,7 @@ fn pieces(storage: &Storage) -> Vec<Piece> {
     all
 }
 
-/// What fixes dimensions beside operands.
+/// Dimensions that are fixed beside those of operands.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     /// The dimensions of index variables.
@@ -182,7 +182,7 @@ pub struct Given {
 ///
 /// # Errors
 ///
-/// If nothing fixes the dimensions of a result.
+/// If the dimensions of a result do not follow.
 pub fn standalone(
     name: &str,
     program: &notation::Program,
@@ -216,11 +216,11 @@ pub fn standalone(
     merger.body.extend(checks);
     merger.body.extend(dims.promises(&compiled.program));
     merger.run(dims);
-    // A lone CR is no part of a comment.
+    // A lone CR must not be part of a comment.
     Ok(merger.finished(program.source.replace('\r', "")))
 }
 
-/// A name for a tensor that nothing else has, in C and in Rust, of what is in the texts around it.
+/// A name for a tensor that is unique in C and in Rust, and in the surrounding texts.
 fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
     const OWN: [&str; 6] = ["sizes_", "vals_", "free_", "compute_", "operand_", "result_"];
     let is_own = OWN.iter().any(|start| name.starts_with(start))
@@ -228,7 +228,7 @@ fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
         || ["status", "code", "std", "dims"].contains(&name);
     let mut name = if is_own { format!("t_{name}") } else { name.to_owned() };
     loop {
-        // What C escapes nothing of C owns, also with a `_` more.
+        // C owns no escaped name, with or without another `_`.
         let escaped = backend::rust::identifier(&backend::c::identifier(&name));
         if taken.insert(escaped.clone()) {
             return escaped;
@@ -237,7 +237,7 @@ fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
     }
 }
 
-/// The diagnostic for a result whose dimensions nothing fixes.
+/// The diagnostic for a result whose dimensions do not follow.
 fn unknown(program: &notation::Program, result: &notation::Access) -> Diagnostic {
     let name = &program.tensors[result.tensor].name;
     let message = format!("nothing fixes the dimensions of {name}, of which a slice is written");

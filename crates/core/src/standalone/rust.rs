@@ -10,8 +10,8 @@ use std::fmt::Write;
 use tamis_ir::backend::rust::{element_type, emit, identifier, variant};
 use tamis_ir::ids::Id;
 
-/// Lints that the code of kernels is free of: names are those of the notation, variables are declared where the function
-/// begins, parameters stand for all that kernels may read, and each operand stands in parentheses.
+/// Lints that the code of kernels violates: names are those of the notation, variables are declared at the begin of
+/// the function, there is a parameter for everything that kernels may read, and operands are in parentheses.
 const ALLOWED: &str = "\
 #[allow(non_snake_case, unused_assignments, unused_variables, unused_parens, clippy::all)]
 ";
@@ -55,7 +55,7 @@ fn structure(signature: &Signature, is_result: bool) -> String {
     let own = &signature.ident;
     let storage = &signature.storage;
     let (role, lifetime) = if is_result { ("result", "") } else { ("operand", "<'a>") };
-    // A kernel need not read all arrays of an operand.
+    // A kernel may not read all arrays of an operand.
     let derive = if is_result { "Clone, Debug, PartialEq" } else { "Clone, Copy, Debug" };
     let mut out = format!(
         "/// The {role} `{}`: {storage}\n#[allow(dead_code, non_camel_case_types)]\n#[derive({derive})]\npub struct {own}{lifetime} {{\n",
@@ -72,7 +72,7 @@ fn structure(signature: &Signature, is_result: bool) -> String {
     out
 }
 
-/// What goes wrong.
+/// The errors that the function returns.
 fn errors(library: &Standalone) -> String {
     let mut out = String::from(
         "/// Why there is no result.\n#[derive(Clone, Copy, Debug, PartialEq, Eq)]\npub enum Error {\n",
@@ -90,14 +90,15 @@ fn errors(library: &Standalone) -> String {
     out
 }
 
-/// Words that begin with a capital.
+/// Words with an initial capital.
 fn sentence(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|c| c.to_ascii_uppercase()).into_iter();
     first.chain(chars).collect()
 }
 
-/// Statements in documentation: one in its line, several, or with comments, in lines of their own.
+/// Statements for documentation: a single one in the same line; several, or those with comments, in lines of their
+/// own.
 fn statements(source: &str) -> String {
     if !source.contains(['\n', '#']) {
         return format!("`{source}`.");
@@ -146,7 +147,7 @@ fn call(library: &Standalone, name: &str) -> String {
     out
 }
 
-/// What the function is called with.
+/// The arguments of the call.
 fn arguments(library: &Standalone) -> Vec<String> {
     let argument = |parameter: &Parameter| match *parameter {
         Parameter::Dimension(k, mode) => {
