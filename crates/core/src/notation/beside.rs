@@ -1,4 +1,4 @@
-//! What to write where an operator is missing, or bars stand around a value.
+//! The text to suggest where an operator is missing, or a value is between bars.
 //!
 //! ```text
 //! 2 x(i)             write 2 * x(i)
@@ -13,7 +13,7 @@ use super::words::builtin;
 use tamis_ir::diagnostic::Diagnostic;
 
 impl Parser<'_> {
-    /// What to write where a value follows a value without an operator.
+    /// The text to suggest where a value follows another one without an operator.
     pub(super) fn beside(&mut self, left: &Raw) -> Option<String> {
         let (last, next) = (self.tokens.get(self.at.checked_sub(1)?)?, self.kind());
         let last = &self.source[last.span.clone()];
@@ -51,7 +51,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An absolute value between bars, or a value that is missing before one.
+    /// An absolute value between bars, or a missing value before a bar.
     pub(super) fn between_bars(&self) -> Diagnostic {
         let bar = self.span();
         let rest = &self.source[bar.end..];

@@ -1,4 +1,4 @@
-//! What stands in brackets behind an index variable.
+//! Slices in brackets behind an index variable.
 //!
 //! ```text
 //! slice = "[" [ integer ] ":" [ integer ] [ ":" [ integer ] ] "]"
@@ -10,7 +10,7 @@ use super::slice::Slice;
 use super::syntax::Parser;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
-/// The most members of a set; code is as large as the set.
+/// The largest number of members of a set; the code is as large as the set.
 const MAX_MEMBERS: usize = 1000;
 
 const EXAMPLE: &str = "a slice is written i[2:8], i[0:10:2] or i[{1,3,5}]";
@@ -29,14 +29,14 @@ impl Parser<'_> {
         Ok(slice)
     }
 
-    /// Whether the bracket holds a slice, and is not an access in the style of other languages.
+    /// Whether the bracket contains a slice, not an access in the style of other languages.
     fn starts_slice(&self) -> bool {
         let inside = self.rest()[1..].iter().map(|t| t.kind).take_while(|k| *k != Kind::Sign("]"));
         let mut inside = inside.take_while(|k| !matches!(k, Kind::Separator | Kind::End));
         inside.any(|k| matches!(k, Kind::Sign(":" | "{")))
     }
 
-    /// A bracket that holds no slice.
+    /// The diagnostic for a bracket without a slice.
     fn refuse_index(&self) -> Diagnostic {
         match self.rest()[1].kind {
             Kind::Integer(k) => {
@@ -73,7 +73,7 @@ impl Parser<'_> {
         Ok(Slice::Range { start, end, step })
     }
 
-    /// A bound of a range, if one is there.
+    /// A bound of a range, if it is given.
     fn bound(&mut self) -> Result<Option<u64>, Diagnostic> {
         match self.kind() {
             Kind::Sign(":" | "]") => Ok(None),

@@ -12,10 +12,9 @@
 //! # Ok::<(), tamis_ir::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! Everything that can be read can be built: [`Term`] has the functions and reductions,
-//! [`Builder::accumulate`] the other assignments, and [`Operator`]s apply through
-//! [`Builder::operator`]. What is built is printed and read again, so that it is the program that
-//! its text gives, and its diagnostics point into that text.
+//! Everything that can be parsed can be built: [`Term`] has the functions and reductions, [`Builder::accumulate`] the
+//! other assignments, and [`Operator`]s apply through [`Builder::operator`]. A built program is printed and parsed, so
+//! it equals the program of its text, and its diagnostics point into that text.
 
 mod index;
 
@@ -32,10 +31,10 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, UserOp};
 
-/// How many nodes an expression may have: a term that is used twice is written twice.
+/// The largest number of nodes of an expression: a term that is used twice is written twice.
 const MAX_SIZE: usize = 100_000;
 
-/// Builds a program; what `build` refuses is what reading its text refuses.
+/// Builds a program; `build` refuses everything that parsing its text refuses.
 pub fn build(statements: impl FnOnce(&Builder)) -> Result<Program, Diagnostic> {
     let builder = Builder::default();
     statements(&builder);
@@ -52,7 +51,7 @@ pub fn build(statements: impl FnOnce(&Builder)) -> Result<Program, Diagnostic> {
     parse_with(&program.to_string(), &operators)
 }
 
-/// Where names and statements are collected.
+/// Collects names and statements.
 #[derive(Default)]
 pub struct Builder {
     state: RefCell<State>,
@@ -66,7 +65,7 @@ struct State {
     refused: Option<Diagnostic>,
 }
 
-/// A term's expression, and how large it is.
+/// The expression of a term, and its size.
 #[derive(Clone)]
 struct Node {
     expr: Expr,
@@ -95,7 +94,7 @@ pub struct Tensor<'b> {
     uses: Uses<'b>,
 }
 
-/// What `a[[i, j]]` refers to: a list that grows while its elements are borrowed.
+/// The uses behind `a[[i, j]]`: a list that grows while its elements are borrowed.
 #[derive(Default)]
 struct Uses<'b>(OnceCell<Box<(Term<'b>, Uses<'b>)>>);
 
@@ -119,7 +118,7 @@ impl Builder {
         })
     }
 
-    /// Tensors by name; how many modes they have is seen from their indices.
+    /// Tensors by name; their indices determine how many modes they have.
     pub fn tensors<const N: usize>(&self, names: [&str; N]) -> [Tensor<'_>; N] {
         names.map(|name| {
             self.check_name(name);
@@ -132,7 +131,7 @@ impl Builder {
         self.tensors(names).map(|tensor| tensor[[]])
     }
 
-    /// Makes an operator known, to be applied and to reduce with.
+    /// Adds an operator, to apply and to reduce with.
     pub fn operator(&self, operator: &Operator) -> Function<'_> {
         let id = self.state.borrow_mut().program.operators.push(operator.clone());
         Function { builder: self, id }
@@ -168,7 +167,7 @@ impl Builder {
         }
     }
 
-    /// A name goes into text, where anything else would change its meaning.
+    /// Checks a name before it becomes part of the text, where other characters would change the meaning.
     fn check_name(&self, name: &str) {
         if !is_name(name) {
             let message = format!("{name:?} cannot be a name");
@@ -238,7 +237,7 @@ impl<'b, const N: usize> Index<[Var<'b>; N]> for Tensor<'b> {
     }
 }
 
-/// What may stand beside an operator: terms, index variables, numbers.
+/// Operands of operators: terms, index variables, numbers.
 pub trait Operand<'b> {
     /// The operand as a term.
     fn term(self, builder: &'b Builder) -> Term<'b>;
@@ -377,7 +376,7 @@ impl<'b> Term<'b> {
     /// A function of one operand.
     pub fn apply(self, op: UnaryOp) -> Term<'b> {
         match (op, self.builder.node(self).expr) {
-            // A minus sign before a number is part of it.
+            // A minus sign before a number belongs to the number.
             (UnaryOp::Neg, Expr::Literal(Scalar::I64(x))) if x >= 0 => (-x).term(self.builder),
             (UnaryOp::Neg, Expr::Literal(Scalar::F64(x))) if x.is_sign_positive() => {
                 (-x).term(self.builder)
@@ -463,7 +462,7 @@ impl Builder {
         std::array::from_fn(|k| self.term(Expr::Param(k), &[]))
     }
 
-    /// The operator, unless its body was refused.
+    /// The operator, if its body is valid.
     fn finish(self, operator: Operator) -> Result<Operator, Diagnostic> {
         if let Some(diagnostic) = self.state.into_inner().refused {
             return Err(diagnostic);

@@ -1,8 +1,8 @@
 //! Rules that the grammar does not express, each with its advice.
 //!
-//! The left side names a variable once where it writes slices; a reduction names none that is bound already; a tensor
-//! is overwritten once, before anything reads it; a user operator is an expression over its own
-//! parameters, and reduces only where order does not matter.
+//! On the left side, a variable occurs once if there are slices; a reduction names no variable that is already bound;
+//! a tensor is overwritten once, before it is read; a user operator is an expression over its own parameters, and
+//! reduces only if order does not matter.
 
 use super::lex::is_name;
 use super::words::builtin;
@@ -14,7 +14,7 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IndexVar};
 
-/// The left side names each variable once where it writes slices. Otherwise `A(i,i)` is a diagonal.
+/// Checks that the left side names each variable once if it has slices. Without slices, `A(i,i)` is a diagonal.
 pub(super) fn result_variables(
     source: &str,
     indices: impl Iterator<Item = Range<usize>>,
@@ -33,13 +33,13 @@ pub(super) fn result_variables(
     Ok(())
 }
 
-/// The most index variables of a statement.
+/// The largest number of index variables in a statement.
 const MAX_VARS: usize = 64;
 
-/// The most operands of a statement: uses of tensors and variables, and numbers.
+/// The largest number of operands in a statement: uses of tensors and variables, and numbers.
 const MAX_OPERANDS: usize = 256;
 
-/// A use of a tensor has as many indices as tensors have modes at most.
+/// Checks that a use of a tensor has at most as many indices as a tensor may have modes.
 pub(super) fn order(source: &str, span: &Range<usize>, order: usize) -> Result<(), Diagnostic> {
     if order <= MAX_ORDER {
         return Ok(());
@@ -48,7 +48,7 @@ pub(super) fn order(source: &str, span: &Range<usize>, order: usize) -> Result<(
     Err(too_large(source, span, message, "fuse some of its modes"))
 }
 
-/// A statement has only so many variables and operands.
+/// Checks the numbers of variables and operands of a statement.
 pub(super) fn sizes(source: &str, statement: &Statement) -> Result<(), Diagnostic> {
     let mut vars: BTreeSet<IndexVar> = statement.result.indices.iter().copied().collect();
     let mut operands = 0;
@@ -75,7 +75,7 @@ fn too_large(source: &str, span: &Range<usize>, message: String, help: &str) -> 
     Diagnostic::new(Code::TooLarge, message).at(source, span.clone()).help(help)
 }
 
-/// A reduction names no variable that the left side or another reduction around it binds.
+/// The diagnostic for a reduction over a variable that the left side or an outer reduction binds.
 pub(super) fn bound_twice(source: &str, span: &Range<usize>) -> Diagnostic {
     let name = &source[span.clone()];
     let message = format!("{name} is bound already, by the left side or by a reduction around");
@@ -83,14 +83,14 @@ pub(super) fn bound_twice(source: &str, span: &Range<usize>) -> Diagnostic {
     diagnostic.help("reduce over another variable")
 }
 
-/// A tensor is overwritten once, before any other statement reads it, accumulates into it or
-/// writes a slice of it.
+/// Checks that a tensor is overwritten once, before any other statement reads it, accumulates into it or writes a
+/// slice of it.
 pub(super) fn order_of_statements(program: &Program) -> Result<(), Diagnostic> {
     let refuse = |message: String, span: &Range<usize>, help: String| {
         let diagnostic = Diagnostic::new(Code::ResultRedefined, message);
         Err(diagnostic.at(&program.source, span.clone()).help(help))
     };
-    // Per tensor: the first reading by a statement before it was written, and whether it was.
+    // For each tensor, the first use by a statement before the tensor was written, and whether it was written.
     let mut read = vec![None; program.tensors.len()];
     let mut written = vec![false; program.tensors.len()];
     for statement in &program.statements {
@@ -120,8 +120,8 @@ pub(super) fn order_of_statements(program: &Program) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// A variable as a value stands in some access or `sum(j, ...)` too, or `min(j, ...)` and the like are read as
-/// functions of a scalar.
+/// Checks that a variable that is used as a value is also an index, or bound by `sum(j, ...)`; otherwise `min(j, ...)`
+/// and similar calls were parsed as functions of a scalar.
 pub(super) fn indexed(program: &Program, statement: &Statement) -> Result<(), Diagnostic> {
     use ReduceOp::{Add, And, Max, Min, Mul, Or, User};
     let mut indices = statement.result.indices.clone();
@@ -140,7 +140,7 @@ pub(super) fn indexed(program: &Program, statement: &Statement) -> Result<(), Di
     Err(Diagnostic::new(Code::DimensionUnknown, message).help(help))
 }
 
-/// A user operator combines values in any order only if it is declared so.
+/// Checks that a user operator that reduces is declared to combine values in any order.
 pub(super) fn combines(
     source: &str,
     span: &Range<usize>,
@@ -161,7 +161,7 @@ pub(super) fn combines(
     Err(Diagnostic::new(Code::ArgumentCount, message).at(source, span.clone()).help(help))
 }
 
-/// A user operator has a name of its own and a body over its parameters.
+/// Checks that a user operator has a unique name, and a body over its parameters.
 pub(super) fn operator(operator: &Operator, others: &[Operator]) -> Result<(), Diagnostic> {
     let name = &operator.name;
     let refuse = |code, message: String, help: &str| Err(Diagnostic::new(code, message).help(help));

@@ -1,4 +1,4 @@
-//! What other languages write, and how index notation says it.
+//! Syntax of other languages, and how to write it in index notation.
 //!
 //! ```text
 //! x(i)**2                     pow(x(i), 2)
@@ -8,13 +8,13 @@
 //! Infinity                    inf
 //! ```
 //!
-//! In go texts of operands as the user wrote them, out comes the text to write instead.
+//! Inputs are texts of operands as the user wrote them, outputs are texts to suggest.
 
 use super::lex::{Kind, is_name, lex};
 use super::words::builtin;
 use tamis_ir::datatype::DataType;
 
-/// How tightly a foreign operator binds its operands.
+/// How tightly a foreign operator binds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Strength {
     /// Tighter than `*`.
@@ -27,7 +27,7 @@ pub(super) enum Strength {
     Logic,
 }
 
-/// Operators of other languages, longer ones before their beginnings, and what they are here.
+/// Operators of other languages, longer ones before their prefixes, and their meanings.
 const INFIX: [(&str, Strength, Meaning); 45] = {
     use Meaning::*;
     use Strength::*;
@@ -80,12 +80,12 @@ const INFIX: [(&str, Strength, Meaning); 45] = {
     ]
 };
 
-/// What a foreign operator means.
+/// The meaning of a foreign operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
     /// A function of both operands.
     Function(&'static str),
-    /// An operator that is spelled otherwise here.
+    /// An operator with another spelling here.
     Own(&'static str),
     /// A product with a power of 2, or a quotient.
     Shift(&'static str),
@@ -99,14 +99,14 @@ pub(super) enum Meaning {
     Condition,
 }
 
-/// The signs among the foreign operators: they are tokens, so that what is around them is known.
+/// The foreign operators that are signs: they become tokens, so that their operands are known.
 pub(super) fn sign(text: &str) -> Option<&'static str> {
     let signs =
         INFIX.iter().map(|(sign, ..)| *sign).filter(|s| !s.starts_with(char::is_alphabetic));
     signs.into_iter().find(|sign| text.starts_with(sign))
 }
 
-/// The foreign operator of a token's text.
+/// The foreign operator with this text.
 pub(super) fn infix(text: &str) -> Option<(Strength, Meaning)> {
     INFIX
         .iter()
@@ -114,7 +114,7 @@ pub(super) fn infix(text: &str) -> Option<(Strength, Meaning)> {
         .map(|(_, strength, meaning)| (*strength, *meaning))
 }
 
-/// What to write instead of an operator between two operands.
+/// The text to suggest instead of an operator between two operands.
 pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
     match meaning {
         // -2 ** 2 is the negative of a power.
@@ -141,11 +141,11 @@ pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
 /// How a transpose is written.
 pub(super) const TRANSPOSE: &str = "a transpose is written by its indices: A(j,i)";
 
-/// Functions that index notation has not, and Python has.
+/// Functions of Python that index notation lacks.
 const PYTHONS: &str = "argmax argmin argsort sort unique std var median quantile percentile cumsum cumprod diff \
                        histogram bincount cov corrcoef";
 
-/// Functions of matrices that are no loops over entries.
+/// Functions of matrices that are not loops over entries.
 const SOLVERS: &str = "solve lstsq det lu qr svd eig eigh cholesky chol expm logm";
 
 /// How a product of matrices or vectors is written.
@@ -170,7 +170,7 @@ pub(super) fn chosen(condition: &str, then: &str, otherwise: &str) -> String {
     }
 }
 
-/// Whether a text is a comparison or one of the functions of truth values: others are numbers.
+/// Whether a text is a comparison or a function of truth values; anything else is a number.
 fn is_truth(text: &str) -> bool {
     let Ok(tokens) = lex(text) else { return false };
     let is_function = tokens.first().is_some_and(|token| {
@@ -189,7 +189,7 @@ fn is_truth(text: &str) -> bool {
     is_function || compares
 }
 
-/// A text without parentheses around all of it.
+/// A text without surrounding parentheses.
 fn bare(text: &str) -> &str {
     let Some(inner) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) else {
         return text;
@@ -202,7 +202,7 @@ fn bare(text: &str) -> &str {
     if goes_below { text } else { inner }
 }
 
-/// A text as a factor of a product, in parentheses where it is more than a name, number or call.
+/// A text as a factor of a product, in parentheses unless it is a name, number or call.
 fn factor(text: &str) -> String {
     let Ok(tokens) = lex(text) else { return format!("({text})") };
     let mut depth = 0_usize;
@@ -217,15 +217,15 @@ fn factor(text: &str) -> String {
     text.to_owned()
 }
 
-/// A call of a function that is not known here.
+/// A call of an unknown function.
 pub(super) struct Call<'t> {
     /// The name of the function.
     pub name: &'t str,
     /// The arguments.
     pub args: Vec<&'t str>,
-    /// The index variables that nothing binds, of all arguments or named before the last.
+    /// The unbound index variables of all arguments, or those named before the last argument.
     pub vars: String,
-    /// The indices of the only argument, where this is a tensor.
+    /// The name and the indices of the only argument, if it is a tensor.
     pub indices: Option<(&'t str, Vec<&'t str>)>,
 }
 
@@ -236,7 +236,7 @@ impl Call<'_> {
     }
 }
 
-/// What to say of the inverse of a matrix.
+/// The help for the inverse of a matrix.
 fn inverse(matrix: &str) -> String {
     format!(
         "index notation has no inverse of a matrix, only those of its elements, 1 / {matrix}; in Python, \
@@ -244,7 +244,7 @@ fn inverse(matrix: &str) -> String {
     )
 }
 
-/// What to write instead of a call.
+/// The text to suggest instead of a call.
 pub(super) fn call(call: &Call) -> Option<String> {
     let vars = &call.vars;
     let body = call.args.last()?;
@@ -300,7 +300,7 @@ pub(super) fn call(call: &Call) -> Option<String> {
     Some(format!("write {written}"))
 }
 
-/// Where functions are that are no expressions of index notation.
+/// The help for functions that are not expressions of index notation.
 fn elsewhere(call: &Call) -> Option<String> {
     let is_of = |words: &str| words.split_whitespace().any(|word| word == call.name);
     match call.args.last()?.contains('(') {
@@ -315,16 +315,16 @@ fn elsewhere(call: &Call) -> Option<String> {
     }
 }
 
-/// Where types are said.
+/// The help for types.
 pub(super) const TYPE: &str = "formats say the types of values: y=dense{f32}";
 
-/// Whether a name is that of a type, here or elsewhere.
+/// Whether a name is that of a type, in Tamis or another language.
 pub(super) fn is_type(name: &str) -> bool {
     let elsewhere = ["float", "double", "int", "long", "complex", "float32", "float64", "int32"];
     DataType::parse(name).is_some() || elsewhere.contains(&name)
 }
 
-/// How the constant of this name is written, where one may be meant by a scalar without a value.
+/// The text of the constant with this name, which a scalar without a value may mean.
 pub fn constant(name: &str) -> Option<String> {
     let number = match name {
         "Inf" | "INF" | "infinity" | "Infinity" | "oo" => "inf",
@@ -338,7 +338,7 @@ pub fn constant(name: &str) -> Option<String> {
     Some(format!("write {number}"))
 }
 
-/// What to write instead of a number with something behind it: of other languages, or a product.
+/// The text to suggest for a number with letters behind it: a number of another language, or a product.
 pub(super) fn number(text: &str, number: &str) -> String {
     let letters = &text[number.len()..];
     let radix = [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0o", 8)].into_iter();
@@ -366,7 +366,7 @@ pub(super) fn number(text: &str, number: &str) -> String {
     }
 }
 
-/// What to write instead of a name behind a point, as in `np.exp(x)` and `x.conj()`.
+/// The text to suggest for a name behind a point, as in `np.exp(x)` and `x.conj()`.
 pub(super) fn behind_point(before: Option<&str>, name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     match before {
@@ -378,7 +378,7 @@ pub(super) fn behind_point(before: Option<&str>, name: &str) -> String {
     }
 }
 
-/// An access whose indices are coordinates or ranges of them in part, by slices: `A(0,1:,i)` is `A(k[{0}],l[1:],i)`.
+/// An access with slices for indices that are coordinates or ranges: `A(0,1:,i)` is `A(k[{0}],l[1:],i)`.
 pub(super) fn in_slices<'a>(
     source: &str,
     name: &str,
@@ -400,7 +400,7 @@ pub(super) fn in_slices<'a>(
     format!("{name}({})", indices.collect::<Vec<_>>().join(","))
 }
 
-/// An index variable that a text does not name yet.
+/// An index variable that does not occur in a text.
 pub(super) fn fresh(source: &str) -> String {
     let is_used = |name: &str| {
         let mut words = source.split(|c: char| c != '_' && !c.is_alphanumeric());
@@ -411,7 +411,7 @@ pub(super) fn fresh(source: &str) -> String {
     letters.into_iter().chain(numbered).find(|name| !is_used(name)).unwrap_or_default()
 }
 
-/// A text in which a name is another.
+/// A text with one name replaced by another.
 pub(super) fn renamed(text: &str, name: &str, to: &str) -> String {
     let Ok(tokens) = lex(text) else { return text.to_owned() };
     let mut changed = String::new();
@@ -429,7 +429,7 @@ pub(super) fn renamed(text: &str, name: &str, to: &str) -> String {
 mod tests {
     use crate::notation::parse;
 
-    /// What is wrong is refused with what is right, and that can be read in its stead.
+    /// Checks that wrong text is refused with a suggestion that can be parsed.
     fn check(wrong: &str, place: &str, right: &str) {
         let told = parse(wrong).expect_err(wrong);
         assert_eq!(told.help, Some(format!("write {right}")), "{wrong}");
@@ -506,7 +506,7 @@ mod tests {
         check("C(i,j) = transpose(A(i,j))", "transpose(A(i,j))", "A(j,i)");
     }
 
-    /// Where no text can be told to write, the help names what is meant.
+    /// If there is no text to suggest, the help names the meaning.
     #[test]
     fn spellings_of_other_languages_are_explained() {
         for (wrong, help) in [
@@ -552,7 +552,7 @@ mod tests {
         check("y(i) = A(i,3)", "A(i,3)", "A(i,k[{3}])");
         check("y(i) = A(i,:)", "A(i,:)", "A(i,k)");
         check("C(i,j) = A(i,j-1)", "A(i,j-1)", "sum(k, A(i,k) * (k == j-1))");
-        // A slice would count fewer coordinates than the mode that the variable counts, too.
+        // A slice would also count fewer coordinates than the mode that the variable counts.
         check("b(i) = A(2*i,i)", "A(2*i,i)", "sum(k, A(k,i) * (k == 2*i))");
         check("s = A(i,i+1)", "A(i,i+1)", "sum(k, A(i,k) * (k == i+1))");
         check("C(i,j) = A(i,j+1) - A(i,j)", "A(i,j+1)", "sum(k, A(i,k) * (k == j+1))");

@@ -1,20 +1,20 @@
 //! Text to tokens of index notation.
 //!
-//! A newline separates statements like `;`, unless a parenthesis is open or the line goes on:
-//! it ends in an operator, or the next one starts with one. What stands behind `#` in a line is a comment.
+//! A newline separates statements like `;`, unless a parenthesis is open, the line ends in an operator, or the next
+//! line starts with one. A comment starts with `#` and ends with the line.
 
 use super::foreign;
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
-/// A token and where it stands.
+/// A token and its location.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Token {
     pub kind: Kind,
     pub span: Range<usize>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
     /// An identifier.
@@ -33,13 +33,13 @@ pub(super) enum Kind {
     End,
 }
 
-/// Every sign, longer ones before their beginnings.
+/// Every sign, longer ones before their prefixes.
 const SIGNS: [&str; 23] = [
     "==", "!=", "<=", ">=", "+=", "*=", "-=", "/=", "+", "-", "*", "/", "=", "<", ">", "(", ")",
     ",", "[", "]", "{", "}", ":",
 ];
 
-/// Signs of other languages that stand before or behind one operand, and what to write instead.
+/// Signs of other languages with one operand, and the text to suggest.
 const FOREIGN: [(char, &str); 11] = [
     ('!', "write not(x), or x != y"),
     ('~', "write not(x)"),
@@ -79,14 +79,14 @@ struct Lexer<'t> {
     source: &'t str,
     at: usize,
     tokens: Vec<Token>,
-    /// How many parentheses are open.
+    /// The number of open parentheses.
     open: usize,
-    /// Where the last token's line ended, if no token followed yet.
+    /// The end of the last token's line, if no token followed yet.
     newline: Option<usize>,
 }
 
 impl Lexer<'_> {
-    /// Reads one token or blank; whether there may be more.
+    /// Reads one token or blank; returns whether there may be more.
     fn step(&mut self) -> Result<bool, Diagnostic> {
         let rest = &self.source[self.at..];
         let Some(first) = rest.chars().next() else {

@@ -1,5 +1,5 @@
-//! An access with an index that is no variable: a function of another language, or arithmetic on
-//! coordinates, which slices and comparisons say.
+//! Accesses with an index that is not a variable: a function of another language, or arithmetic on coordinates, for
+//! which there are slices and comparisons.
 //!
 //! ```text
 //! C(i,j) = A(i,j+1)     write A(i,j[1:])
@@ -20,8 +20,8 @@ use tamis_ir::diagnostic::{Code, Diagnostic};
 const LISTED: &str = "docs/guide/notation.md lists the functions";
 
 impl<'t> Resolver<'t> {
-    /// Why an access whose index is no name is refused: likely a misspelt function, unless all
-    /// its arguments look like indices.
+    /// Why an access with an index that is not a name is refused: probably a misspelt function, unless all its
+    /// arguments look like indices.
     pub(super) fn not_an_index(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> Diagnostic {
         let function = self.text(name);
         let nearest = words::nearest(function, &self.program.operators);
@@ -43,7 +43,7 @@ impl<'t> Resolver<'t> {
         self.refuse(Code::Syntax, &arg.span, "an index has to be a variable").help(help)
     }
 
-    /// A call of an unknown function, in texts.
+    /// A call of an unknown function, with its arguments as text.
     fn foreign_call(&self, name: &Range<usize>, args: &[Raw]) -> Call<'t> {
         let (body, named) = args.split_last().map_or((None, args), |(b, n)| (Some(b), n));
         let vars: Vec<&str> = match body {
@@ -61,8 +61,7 @@ impl<'t> Resolver<'t> {
         Call { name: self.text(name), args, vars, indices }
     }
 
-    /// `A(i,j+1)` as `A(i,j[1:])`, `A(i,3)` as `A(i,k[{3}])`, and what no slice says by a
-    /// comparison.
+    /// `A(i,j+1)` as `A(i,j[1:])`, `A(i,3)` as `A(i,k[{3}])`; other indices by a comparison.
     fn as_slice(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> String {
         let sliced = match &arg.node {
             Node::Number(Scalar::I64(0..)) => {
@@ -87,7 +86,7 @@ impl<'t> Resolver<'t> {
                 let (var, number) = (self.text(&var.span), self.text(&number.span));
                 match op {
                     _ if var == number => None,
-                    // It would count fewer coordinates here than there.
+                    // The variable would count fewer coordinates here than at its whole mode.
                     _ if self.whole.contains(var) => None,
                     BinaryOp::Add => Some(format!("{var}[{number}:]")),
                     BinaryOp::Mul => Some(format!("{var}[::{number}]")),
@@ -105,7 +104,7 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    /// An access with another index instead of one.
+    /// An access with one index replaced.
     fn with_index(&self, name: &Range<usize>, args: &[Raw], arg: &Raw, index: &str) -> String {
         let indices = args.iter().map(|other| match other.span == arg.span {
             true => index,
@@ -114,7 +113,7 @@ impl<'t> Resolver<'t> {
         format!("{}({})", self.text(name), indices.collect::<Vec<_>>().join(","))
     }
 
-    /// The element that an expression picks, as a sum with a comparison.
+    /// The element at an index expression, as a sum with a comparison.
     fn picked(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> String {
         let var = foreign::fresh(self.text);
         let access = self.with_index(name, args, arg, &var);

@@ -1,8 +1,8 @@
 //! Text to [`Program`]: names become tensors, index variables, functions and reductions.
 //!
-//! A bare name is an index variable where the statement uses it as an index or reduces over it,
-//! else a tensor of order 0. `min(j, e)` and `max(j, e)` reduce if every argument before the
-//! last is the bare name of an index variable that nothing binds yet; else they are functions.
+//! A bare name is an index variable if the statement uses it as an index or reduces over it, otherwise a tensor of
+//! order 0. `min(j, e)` and `max(j, e)` are reductions if every argument before the last is the bare name of an
+//! unbound index variable; otherwise they are functions.
 
 use super::check;
 use super::slice::{Slice, Slicing};
@@ -27,8 +27,8 @@ pub fn parse(text: &str) -> Result<Program, Diagnostic> {
     parse_with(text, &[])
 }
 
-/// Reads statements that may apply, reduce with (`op(j, ...)`) and accumulate with (`y op= ...`)
-/// these operators.
+/// Parses statements that may apply these operators, reduce with them (`op(j, ...)`) and accumulate with them (`y op=
+/// ...`).
 pub fn parse_with(text: &str, operators: &[Operator]) -> Result<Program, Diagnostic> {
     for (k, operator) in operators.iter().enumerate() {
         check::operator(operator, &operators[..k])?;
@@ -56,7 +56,7 @@ pub fn parse_with(text: &str, operators: &[Operator]) -> Result<Program, Diagnos
     Ok(resolver.program)
 }
 
-/// Gives names their meaning, statement by statement.
+/// Resolves names, statement by statement.
 pub(super) struct Resolver<'t> {
     pub(super) text: &'t str,
     pub(super) program: Program,
@@ -64,9 +64,9 @@ pub(super) struct Resolver<'t> {
     pub(super) vars: HashMap<&'t str, IndexVar>,
     /// The names that are index variables in this statement.
     pub(super) indices: HashSet<&'t str>,
-    /// Those that are the index of a whole mode, on the left or the right side, whichever is being resolved.
+    /// Those that are the index of a whole mode, on the side that is being resolved.
     pub(super) whole: HashSet<&'t str>,
-    /// The variables bound where the resolver is: by the left side and by reductions around.
+    /// The variables that are bound at this point: by the left side and by outer reductions.
     pub(super) bound: Vec<IndexVar>,
 }
 
@@ -106,7 +106,7 @@ impl<'t> Resolver<'t> {
         Ok(Statement { result, accumulate, value, span: raw.span.clone() })
     }
 
-    /// Finds the names that stand as an index of an access or are named by a reduction.
+    /// Collects the names that are an index of an access or named by a reduction.
     fn collect_indices(&mut self, raw: &Raw) {
         match &raw.node {
             Node::Number(_) | Node::Name => {}
@@ -156,7 +156,7 @@ impl<'t> Resolver<'t> {
 
     fn accumulation(&self, span: &Range<usize>) -> Result<ReduceOp, Diagnostic> {
         let name = self.text(span);
-        // The value has its sign changed already.
+        // The sign of the value is already changed.
         let op = if name == "-" { "+" } else { name };
         let Some(op) = words::accumulation(op, &self.program.operators) else {
             let message = format!("nothing accumulates with {name}=");
@@ -167,7 +167,7 @@ impl<'t> Resolver<'t> {
         Ok(op)
     }
 
-    /// A user operator has to combine values in any order to reduce or accumulate.
+    /// Checks that a user operator that reduces or accumulates may combine values in any order.
     fn combines(&self, op: ReduceOp, span: &Range<usize>) -> Result<(), Diagnostic> {
         match op {
             ReduceOp::User(id) => check::combines(self.text, span, &self.program.operators[id]),
@@ -249,7 +249,7 @@ impl<'t> Resolver<'t> {
         Ok(Access { tensor, indices, slices, span: span.clone() })
     }
 
-    /// A slice where a value or a tensor is wanted.
+    /// The diagnostic for a slice in place of a value or a tensor.
     fn not_a_value(&self, raw: &Raw) -> Diagnostic {
         let message = "a slice stands where an index of a tensor stands";
         self.refuse(Code::Syntax, &raw.span, message).help("write A(i[2:8],j)")
@@ -394,7 +394,7 @@ impl<'t> Resolver<'t> {
         Ok(Expr::Reduce { op, vars, body })
     }
 
-    /// `sum(A(i,j))` with the variables that nothing binds: `sum(j, A(i,j))`.
+    /// `sum(A(i,j))` with its unbound variables: `sum(j, A(i,j))`.
     fn named_reduction(&self, name: &Range<usize>, body: &Raw) -> String {
         let found = self.free_names(body);
         let (vars, value) = match found.is_empty() {
@@ -404,7 +404,7 @@ impl<'t> Resolver<'t> {
         format!("{}({vars}, {value})", self.text(name))
     }
 
-    /// The index variables in an expression that nothing binds.
+    /// The unbound index variables in an expression.
     pub(super) fn free_names(&self, raw: &Raw) -> Vec<&'t str> {
         let mut found = vec![];
         self.names(raw, &mut found);

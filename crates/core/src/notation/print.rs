@@ -1,5 +1,4 @@
-//! [`Program`] to text, with as few parentheses as keep its meaning: reading the text gives the
-//! program back.
+//! [`Program`] to text with a minimum of parentheses; parsing the text gives the same program.
 
 use super::words::is_variadic;
 use super::{Access, Expr, Program, Statement};
@@ -81,7 +80,7 @@ fn access(f: &mut fmt::Formatter<'_>, program: &Program, access: &Access) -> fmt
     f.write_str(if access.indices.is_empty() { "" } else { ")" })
 }
 
-/// How strongly an expression holds its operands together, weakest first.
+/// The precedence of an expression, weakest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     Comparison,
@@ -126,12 +125,12 @@ impl Strength {
 struct Printer<'f, 'b, 'p> {
     f: &'f mut fmt::Formatter<'b>,
     program: &'p Program,
-    /// The variables bound around what is printed.
+    /// The variables bound at this point.
     bound: Vec<IndexVar>,
 }
 
 impl Printer<'_, '_, '_> {
-    /// Prints an operand where nothing weaker than `least` may stand bare.
+    /// Prints an operand, in parentheses if it is weaker than `least`.
     fn expr(&mut self, expr: &Expr, least: Strength) -> fmt::Result {
         if Strength::of(expr) >= least {
             return self.bare(expr);
@@ -149,7 +148,7 @@ impl Printer<'_, '_, '_> {
             Expr::Param(k) => write!(self.f, "${k}"),
             Expr::Unary(UnaryOp::Neg, operand) => {
                 self.f.write_str("-")?;
-                // A sign before digits would be read as part of the number.
+                // A sign before digits would be parsed as part of the number.
                 let digits = matches!(**operand, Expr::Literal(c) if !is_negative(c));
                 match digits {
                     true => self.group(operand),
@@ -176,14 +175,14 @@ impl Printer<'_, '_, '_> {
     }
 
     fn infix(&mut self, op: BinaryOp, own: Strength, left: &Expr, right: &Expr) -> fmt::Result {
-        // Sums and products group from the left; comparisons do not chain.
+        // Sums and products are left-associative; comparisons do not chain.
         let left_least = if own == Strength::Comparison { own.next() } else { own };
         self.expr(left, left_least)?;
         write!(self.f, " {} ", op.name())?;
         self.expr(right, own.next())
     }
 
-    /// A function of two operands; chains of those that allow it get one list of arguments.
+    /// A function of two operands; chains of an associative one have a single list of arguments.
     fn function(&mut self, op: BinaryOp, expr: &Expr) -> fmt::Result {
         let mut args = vec![];
         let mut rest = expr;
@@ -253,7 +252,7 @@ fn is_negative(c: Scalar) -> bool {
     }
 }
 
-/// A number that reads back to the same bits; infinity is written as a number beyond all others.
+/// A number that parses to the same bits; infinity is printed as a number beyond the largest one.
 fn literal(f: &mut fmt::Formatter<'_>, c: Scalar) -> fmt::Result {
     match c {
         Scalar::Bool(b) => write!(f, "{}", u8::from(b)),
@@ -272,7 +271,7 @@ fn literal(f: &mut fmt::Formatter<'_>, c: Scalar) -> fmt::Result {
     }
 }
 
-/// Whether a complex number is written as its imaginary part alone.
+/// Whether a complex number is printed as its imaginary part alone.
 fn is_imaginary(c: Scalar) -> bool {
     c.parts()[0] == Scalar::F64(0.0).convert(c.register())
 }

@@ -1,8 +1,8 @@
-//! Implicit sums to [`Expr::Reduce`], so that every variable is bound where it is used.
+//! Rewrites implicit sums as [`Expr::Reduce`], so that every variable is bound where it is used.
 //!
-//! A variable absent from the left side is summed over the smallest product that holds all its
-//! uses within a term. Terms are what `+`, `-` and unary minus join, inside parentheses too; a
-//! product is what the user joined by `*` and `/` without parentheses.
+//! A variable that the left side lacks is summed over the smallest product that contains all its uses within a term.
+//! Terms are the operands of `+`, `-` and unary minus, also inside parentheses; a product consists of the operands
+//! that the user joined by `*` and `/` without parentheses.
 //!
 //! ```text
 //! a = B(i) + c                       a = sum(i, B(i)) + c
@@ -17,8 +17,8 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::IndexVar;
 
-/// Writes the implicit sums of a program out; a variable that occurs only inside a function's
-/// argument, a comparison or a divisor has none and is refused.
+/// Makes the implicit sums of a program explicit. A variable that occurs only inside a function's argument, a
+/// comparison or a divisor has no sum, and is refused.
 ///
 /// Accumulations other than `+=` reduce the whole right side with their own operator.
 pub fn make_explicit(program: &Program) -> Result<Program, Diagnostic> {
@@ -31,7 +31,7 @@ pub fn make_explicit(program: &Program) -> Result<Program, Diagnostic> {
 }
 
 impl Expr {
-    /// The value with other variables in place of its own.
+    /// The value with variables replaced.
     pub(crate) fn renamed(self, own: &dyn Fn(&IndexVar) -> IndexVar) -> Expr {
         match self {
             Expr::Access(a) => {
@@ -98,7 +98,7 @@ impl Sums<'_> {
         }
     }
 
-    /// Sums each term of an expression over those of the variables that it uses.
+    /// Sums each term of an expression over those of the variables that the term uses.
     fn terms(&self, expr: &Expr, vars: &[IndexVar]) -> Result<Expr, Diagnostic> {
         let free = expr.free_vars();
         let vars: Vec<IndexVar> = free.into_iter().filter(|var| vars.contains(var)).collect();
@@ -118,7 +118,7 @@ impl Sums<'_> {
         }
     }
 
-    /// Sums a product, or inside its only factor that uses a variable.
+    /// Sums a product, or moves the sum into its only factor that uses a variable.
     fn product(&self, product: &Expr, vars: &[IndexVar]) -> Result<Expr, Diagnostic> {
         let factors = factors(product);
         let mut here = vec![];
@@ -144,8 +144,8 @@ impl Sums<'_> {
         self.wrap(ReduceOp::Add, here, rebuild(product, &mut summed))
     }
 
-    /// Reduces an expression over variables, none of which is bound inside as well: a name has
-    /// one meaning at each use.
+    /// Reduces an expression over variables, none of which may also be bound inside: a name has one meaning at each
+    /// use.
     fn wrap(&self, op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Result<Expr, Diagnostic> {
         if let Some(&var) = vars.iter().find(|&&var| binds(&body, var)) {
             let name = &self.program.vars[var].name;
@@ -160,7 +160,7 @@ impl Sums<'_> {
         }
     }
 
-    /// The first use of a variable in an expression, or the statement where that is not known.
+    /// The first use of a variable in an expression, or the statement if that is unknown.
     fn place(&self, within: &Expr, var: IndexVar) -> Range<usize> {
         let accesses = within.accesses();
         let place = accesses.iter().find(|access| access.indices.contains(&var));
@@ -179,15 +179,15 @@ impl Sums<'_> {
     }
 }
 
-/// How a factor takes part in a product.
+/// The role of a factor in a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Multiplied,
     Divided,
 }
 
-/// The operands of a product in order. Only the left operand of `*` or `/` continues the product:
-/// a product on the right was put in parentheses.
+/// The operands of a product in order. Only the left operand of `*` or `/` continues the product: a product on the
+/// right was in parentheses.
 fn factors(product: &Expr) -> Vec<(&Expr, Role)> {
     let mut found = vec![];
     let mut rest = product;
@@ -201,7 +201,7 @@ fn factors(product: &Expr) -> Vec<(&Expr, Role)> {
     found
 }
 
-/// The product with other operands, taken from the end.
+/// The product with other operands, which are taken from the end of the list.
 fn rebuild(product: &Expr, factors: &mut Vec<Expr>) -> Expr {
     let last = factors.pop();
     match (product, last) {
@@ -216,7 +216,7 @@ fn uses(expr: &Expr, var: IndexVar) -> bool {
     expr.free_vars().contains(&var)
 }
 
-/// Whether a factor is a tensor's element or an index, whatever its sign: there is no sum inside.
+/// Whether a factor is a tensor's element or an index, perhaps with a sign, so that it contains no sum.
 fn is_operand(expr: &Expr) -> bool {
     match expr {
         Expr::Unary(UnaryOp::Neg, operand) => is_operand(operand),

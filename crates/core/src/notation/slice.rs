@@ -1,14 +1,14 @@
 //! Slices: the coordinates of a mode that an index variable counts.
 //!
 //! ```text
-//! A(i[2:8], j)        i = 0..6 names coordinates 2..8 of A's first mode
+//! A(i[2:8], j)        i = 0..6 stands for coordinates 2..8 of A's first mode
 //! A(i[::2], j)        every second coordinate
 //! A(i[7:1:-1], j)     7, 6, .. 2
 //! A(i[{1,3,5}], j)    1, 3, 5
 //! ```
 //!
-//! The conventions are Python's: the end is exclusive, bounds may be left out, and bounds beyond
-//! the dimension mean the dimension. The members of a set have to exist.
+//! The conventions are Python's: the end is exclusive, bounds may be omitted, and bounds beyond the dimension mean the
+//! dimension. The members of a set have to exist.
 
 use crate::format::open::Arithmetic;
 use std::fmt::{self, Display};
@@ -18,9 +18,9 @@ use std::fmt::{self, Display};
 pub enum Slice {
     /// `start:end:step`
     Range {
-        /// The first coordinate; else the mode's first, or its last if the step is negative.
+        /// The first coordinate; if omitted, the mode's first one, or its last one if the step is negative.
         start: Option<u64>,
-        /// The coordinate before which to stop; else there is none.
+        /// The coordinate before which the slice stops; if omitted, it stops at the end of the mode.
         end: Option<u64>,
         /// Never 0.
         step: i64,
@@ -29,20 +29,18 @@ pub enum Slice {
     Set(Vec<u64>),
 }
 
-/// How the coordinates of a mode and the values of its index variable belong together, where
-/// they are not the same.
+/// The relation between the coordinates of a mode and the values of its index variable, if they differ.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Slicing {
     /// The variable counts the slice's coordinates of the mode: `A(i[2:8])`.
     Taken(Slice),
-    /// The mode counts the slice's values of the variable: elsewhere there is nothing. Nobody
-    /// writes this; it puts the parts of results where they belong.
+    /// The mode counts the slice's values of the variable: other values have no element. It has no syntax; it moves
+    /// parts of results to their coordinates.
     Placed(Slice),
 }
 
 impl Slice {
-    /// How many coordinates it has in a mode of this dimension; an error is a member of a set
-    /// that the mode lacks.
+    /// The number of its coordinates in a mode of this dimension; the error is a member of a set that the mode lacks.
     pub fn len(&self, dimension: u64) -> Result<u64, u64> {
         match self.largest_member() {
             Some(member) if member >= dimension => Err(member),
@@ -50,7 +48,7 @@ impl Slice {
         }
     }
 
-    /// The last member of a set, which a mode must have.
+    /// The largest member of a set, which a mode must have.
     pub fn largest_member(&self) -> Option<u64> {
         match self {
             Slice::Set(members) => members.last().copied(),
@@ -58,7 +56,7 @@ impl Slice {
         }
     }
 
-    /// How many coordinates it has in a mode of this dimension, which has the members of a set: a number, or code.
+    /// The number of its coordinates in a mode of this dimension that has all members of a set: a number, or code.
     pub fn count<A: Arithmetic>(&self, dimension: A) -> A {
         let constant = |x: u64| A::constant(bound(x));
         let (start, end, step) = match self {
@@ -78,7 +76,7 @@ impl Slice {
         distance.greatest(A::constant(0)).plus(A::constant(step - 1)).over(step as u64)
     }
 
-    /// The coordinate that the variable's value `k` names.
+    /// The coordinate at value `k` of the variable.
     pub fn coordinate(&self, k: u64, dimension: u64) -> u64 {
         match self {
             Slice::Set(members) => members[k as usize],
@@ -88,12 +86,12 @@ impl Slice {
         }
     }
 
-    /// Whether it names every coordinate in order, whatever the dimension.
+    /// Whether it contains every coordinate in order, whatever the dimension.
     pub fn is_whole(&self) -> bool {
         matches!(self, Slice::Range { start: None | Some(0), end: None, step: 1 })
     }
 
-    /// Where it starts: beyond the last coordinate, or before the first, if it is empty.
+    /// The first coordinate of the slice: beyond the last one of the mode, or before the first, if the slice is empty.
     fn first(&self, dimension: u64) -> i128 {
         let dimension = i128::from(dimension);
         match *self {
@@ -108,7 +106,7 @@ impl Slice {
     }
 }
 
-/// A number as code can compute with it: dimensions are less.
+/// A number within the range of code: dimensions are smaller.
 fn bound(x: u64) -> i64 {
     x.min(1 << 62) as i64
 }
@@ -150,7 +148,7 @@ impl Display for Slice {
     }
 }
 
-/// As users write it; a placed one with an arrow.
+/// As users write it; with an arrow if it is placed.
 impl Display for Slicing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

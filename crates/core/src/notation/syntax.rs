@@ -27,10 +27,10 @@ pub(super) const MAX_DEPTH: usize = 200;
 /// What operators there are.
 const OPERATORS: &str = "operators are + - * / == != < <= > >=; statements are separated by ;";
 
-/// How many statements a program may have.
+/// The largest number of statements in a program.
 const MAX_STATEMENTS: usize = 1000;
 
-/// A statement as it is written.
+/// A statement before names are resolved.
 #[derive(Debug)]
 pub(super) struct RawStatement {
     /// A [`Node::Name`] or [`Node::Call`].
@@ -41,16 +41,16 @@ pub(super) struct RawStatement {
     pub span: Range<usize>,
 }
 
-/// An expression as it is written.
+/// An expression before names are resolved.
 #[derive(Debug)]
 pub(super) struct Raw {
     pub node: Node,
     pub span: Range<usize>,
-    /// A bound of the depth of the tree.
+    /// An upper bound of the tree's height.
     height: usize,
 }
 
-/// What an expression is made of.
+/// The root of an expression.
 #[derive(Debug)]
 pub(super) enum Node {
     Number(Scalar),
@@ -64,7 +64,7 @@ pub(super) enum Node {
         name: Range<usize>,
         args: Vec<Raw>,
     },
-    /// Parentheses: kept since `min((j), 2)` takes the smaller, `min(j, 2)` reduces.
+    /// Parentheses: kept because `min((j), 2)` is the minimum, while `min(j, 2)` reduces.
     Group(Box<Raw>),
     Negate(Box<Raw>),
     Binary(BinaryOp, Box<Raw>, Box<Raw>),
@@ -140,7 +140,7 @@ impl Parser<'_> {
         Diagnostic::new(Code::Syntax, message).at(self.source, span).help(help)
     }
 
-    /// The next token is not what the grammar wants.
+    /// The diagnostic for a token that the grammar does not allow here.
     pub(super) fn unexpected(&self, wanted: &str, help: &str) -> Diagnostic {
         if let Kind::Sign(sign) = self.kind()
             && let Some((_, meaning)) = foreign::infix(sign)
@@ -183,7 +183,7 @@ impl Parser<'_> {
         Ok(RawStatement { target, accumulate, value, span })
     }
 
-    /// `=`, or what stands before it in `+=`, `min=`.
+    /// `=`, or the sign or name before it in `+=`, `min=`.
     fn assignment(&mut self) -> Result<Option<Range<usize>>, Diagnostic> {
         let span = self.span();
         let target = self.source[..span.start].rsplit([';', '\n']).next().unwrap_or("").trim();
@@ -278,7 +278,7 @@ impl Parser<'_> {
         Ok(factor)
     }
 
-    /// Refuses an operator of another language that binds so tightly, with what to write instead.
+    /// Refuses an operator of another language that binds this tightly, with a suggestion.
     fn own_operator(&mut self, left: &Raw, strength: Strength) -> Result<(), Diagnostic> {
         let span = self.span();
         let sign = &self.source[span.clone()];
@@ -329,7 +329,7 @@ impl Parser<'_> {
         self.negated(start, operand)
     }
 
-    /// An expression with its sign changed, from where it begins on.
+    /// An expression with its sign changed, which begins at `start`.
     fn negated(&self, start: usize, operand: Raw) -> Result<Raw, Diagnostic> {
         let (span, height) = (start..operand.span.end, operand.height + 1);
         self.bounded(Raw { node: Node::Negate(Box::new(operand)), span, height })
@@ -374,7 +374,7 @@ impl Parser<'_> {
         Ok(Raw { node: Node::Number(scalar), span, height: 1 })
     }
 
-    /// A name, and what it is applied to.
+    /// A name, and its arguments or slice.
     fn named(&mut self) -> Result<Raw, Diagnostic> {
         let name = self.span();
         self.at += 1;
@@ -399,7 +399,7 @@ impl Parser<'_> {
             self.close()?;
         }
         let span = name.start..self.tokens[self.at - 1].span.end;
-        // Functions of many arguments become chains as long as their lists of arguments.
+        // Functions of many arguments become chains with one level per argument.
         let height = args.len() + args.iter().map(|a| a.height).max().unwrap_or(0) + 1;
         self.bounded(Raw { node: Node::Call { name, args }, span, height })
     }
@@ -419,7 +419,7 @@ impl Parser<'_> {
         Err(self.refuse(range, "an index has to be a variable", &format!("write {help}")))
     }
 
-    /// Where the arguments of a name are, whatever they say.
+    /// The locations of a name's arguments, whatever they are.
     fn arguments_of(&self, name: &Range<usize>) -> Vec<Range<usize>> {
         let tokens = self.tokens.iter().skip_while(|t| t.span.start <= name.start).skip(1);
         let (mut found, mut open) = (vec![], 0);

@@ -1,11 +1,11 @@
-//! What the names of functions and reductions mean.
+//! The meanings of names of functions and reductions.
 
 use super::Operator;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::diagnostic;
 use tamis_ir::ids::{IdVec, UserOp};
 
-/// What a name means when it is applied to arguments.
+/// The meaning of a name that is applied to arguments.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Word {
     /// A function of one argument.
@@ -24,7 +24,7 @@ const FUNCTIONS: [BinaryOp; 9] = {
     [Min, Max, Pow, Mod, Atan2, Heaviside, And, Or, Xor]
 };
 
-/// Functions that take any number of arguments from two on, folded from the left.
+/// Functions that take two or more arguments, folded from the left.
 pub(super) fn is_variadic(op: BinaryOp) -> bool {
     use BinaryOp::*;
     matches!(op, Min | Max | And | Or | Xor)
@@ -53,7 +53,7 @@ pub(super) fn accumulation(name: &str, operators: &IdVec<UserOp, Operator>) -> O
     })
 }
 
-/// The function whose name is most like this one, if any is.
+/// The function with the most similar name, if any is similar.
 pub(super) fn nearest<'o>(name: &str, operators: &'o IdVec<UserOp, Operator>) -> Option<&'o str> {
     let mut names: Vec<&'o str> = operators.iter().map(|op| op.name.as_str()).collect();
     names.extend(UnaryOp::ALL.into_iter().skip(1).map(|op| op.name()));
