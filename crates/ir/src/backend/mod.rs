@@ -1,10 +1,10 @@
-//! What prints the imperative form for compilers of other languages.
+//! Backends that print the imperative form for compilers of other languages.
 
 pub mod c;
 pub mod cuda;
 pub mod rust;
 
-/// A name in ASCII letters, digits and `_`, a letter first, as identifiers of every language are.
+/// A name in ASCII letters, digits and `_` with a letter first, which is an identifier in every language.
 fn in_letters(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {

@@ -1,10 +1,10 @@
-//! Functions that are arithmetic of our own, of numbers and of lanes alike: `tamis_exp_f64`, `tamis_log_f64x8`.
+//! Functions by our own arithmetic, for numbers and vectors alike: `tamis_exp_f64`, `tamis_log_f64x8`.
 //!
 //! ```text
 //! y = CHOOSE(x > 710.0, 710.0, x);
 //!
-//! y = x > 710.0 ? 710.0 : x;                                          of numbers
-//! y = tamis_blend_f64x8(x > 710.0, (f64x8){0} + 710.0, x);            of lanes
+//! y = x > 710.0 ? 710.0 : x;                                          for numbers
+//! y = tamis_blend_f64x8(x > 710.0, (f64x8){0} + 710.0, x);            for vectors
 //! ```
 
 use super::types::{suffix, type_name};
@@ -12,7 +12,7 @@ use crate::algebra::{EXP_TERMS, LOG_TERMS};
 use crate::datatype::Register;
 use crate::ir::Type;
 
-/// The body of a function of `x`, if it is one of these.
+/// The body of a function of `x`, if this is such a function.
 pub(super) fn body(op: &str, ty: Type) -> Option<String> {
     let (text, terms): (_, &[f64]) = match op {
         "exp" => (EXP, &EXP_TERMS),

@@ -7,8 +7,8 @@ use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::{Array, Var};
 use crate::ir::{Expr, Function, Type};
 
-/// How tightly C's operators bind; higher is tighter. Signs of truth values always stand between
-/// atoms and comparisons between sums, as compilers ask for.
+/// The precedence of C's operators; higher binds tighter. Operands of logical operators are always atoms, and
+/// comparisons are between sums, as compilers demand.
 const BITS: u8 = 1;
 const AND: u8 = 2;
 const COMPARE: u8 = 3;
@@ -21,7 +21,7 @@ const ATOM: u8 = 7;
 pub(in crate::backend) struct Expressions<'f> {
     pub(in crate::backend) function: &'f Function,
     pub(in crate::backend) names: names::Locals,
-    /// Whether the text is for a GPU, whose compiler has no functions of GCC.
+    /// Whether the text is for a GPU, whose compiler lacks GCC's functions.
     pub(super) on_gpu: bool,
 }
 
@@ -54,7 +54,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// The lanes combined; eight bytes are added as one word.
+    /// The reduced lanes; eight bytes are added as one word.
     fn reduced(&self, op: BinaryOp, a: &Expr) -> (String, u8) {
         match a {
             Expr::Load { array, index, lanes: 8 }
@@ -76,7 +76,7 @@ impl Expressions<'_> {
         !elem.is_float() && narrow(elem, 1).is_some()
     }
 
-    /// The value of integer arithmetic on constants, which C would do in 32 bit.
+    /// The value of integer arithmetic on constants, which C would compute in 32 bits.
     fn folded(&self, e: &Expr) -> Option<Scalar> {
         use BinaryOp::{Add, Mul, Sub};
         match self.bare(e) {
@@ -89,7 +89,7 @@ impl Expressions<'_> {
         }
     }
 
-    /// An expression without conversions to what it is.
+    /// An expression without conversions to its own type.
     fn bare<'e>(&self, e: &'e Expr) -> &'e Expr {
         match e {
             Expr::Convert(to, a) if self.function.type_of(a).register == *to => self.bare(a),
@@ -99,7 +99,7 @@ impl Expressions<'_> {
 
     fn selection(&self, c: &Expr, a: &Expr, b: &Expr) -> (String, u8) {
         let (by, ty) = (self.function.type_of(c), self.function.type_of(a));
-        // Of two integers at hand compilers select without a branch; they branch around loads.
+        // Compilers select between two integers in registers without a branch; around loads they branch.
         let branches = ty.register.is_float() || loads(a) || loads(b);
         let is_masked = ty.lanes == 1 && ty.register != Register::Bool && branches;
         let name = match by.lanes {
@@ -178,12 +178,12 @@ impl Expressions<'_> {
         constant(c, self.library())
     }
 
-    /// What the names of functions of the C library begin with.
+    /// The prefix of functions of the C library.
     fn library(&self) -> &'static str {
         if self.on_gpu { "" } else { "__builtin_" }
     }
 
-    /// Scalars side by side.
+    /// Scalars in the lanes of a vector.
     fn lanes(&self, all: &[Expr], ty: Type) -> (String, u8) {
         let lanes: Vec<String> = all.iter().map(|lane| self.expr(lane)).collect();
         (format!("({}){{{}}}", type_name(ty), lanes.join(", ")), ATOM)
@@ -233,8 +233,8 @@ impl Expressions<'_> {
             return self.logical(op, a, b);
         }
         match op {
-            // GCC 12 makes `-x` of `0.0 - x`, `-x + 0.0` and the like for an x that is never negative, which
-            // gives -0.0 for 0.0. It leaves parameters alone.
+            // For an x that is never negative, GCC 12 rewrites `0.0 - x`, `-x + 0.0` and similar as `-x`, which gives
+            // -0.0 for 0.0. It does not know this of parameters.
             BinaryOp::Add | BinaryOp::Sub if self.is_zero(a) || self.is_zero(b) => {
                 let name = if op == BinaryOp::Add { "tamis_add" } else { "tamis_sub" };
                 self.call(name, &[a, b], ty)
@@ -257,7 +257,7 @@ impl Expressions<'_> {
         matches!(self.bare(e), Expr::Const(Scalar::F64(0.0) | Scalar::F32(0.0)))
     }
 
-    /// An operator of truth values, as one of the signs that fit lanes as well.
+    /// An operator of truth values, as a sign that works for vectors as well.
     fn logical(&self, op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
         use BinaryOp::{And, Min, Mul, Sub, Xor};
         let ty = self.function.type_of(a);
@@ -289,7 +289,7 @@ fn comparison(op: BinaryOp) -> Option<&'static str> {
     matches!(op, Eq | Ne | Lt | Le | Gt | Ge).then(|| op.name())
 }
 
-/// A constant; `library` stands before functions that the compiler knows by themselves.
+/// A constant; `library` is the prefix of functions that the compiler has built in.
 fn constant(c: Scalar, library: &str) -> (String, u8) {
     let text = match c {
         Scalar::Bool(b) => b.to_string(),
@@ -306,7 +306,7 @@ fn constant(c: Scalar, library: &str) -> (String, u8) {
     (text, level)
 }
 
-/// What has no digits: infinity and NaN.
+/// A constant without digits: infinity or NaN.
 fn special(x: f64, end: &str, library: &str) -> String {
     let infinity = match library {
         "" => format!("tamis_inf{end}()"),

@@ -1,12 +1,12 @@
-//! Sorting the coordinates of a row in C: alone (`tamis_sort_list_32`, `tamis_sort_list_64`), or with an element
-//! beside each (`tamis_sort_pairs_32_double` and others).
+//! Sorts the coordinates of a row in C: alone (`tamis_sort_list_32`, `tamis_sort_list_64`), or each with an element
+//! beside it (`tamis_sort_pairs_32_double` and others).
 //!
-//! Few coordinates, and some that nearly ascend (as those of the next row of a structured matrix), are
-//! sorted by insertion, many in a short span as bits, up to 96 by counting for each how many are less, which
-//! takes no branches and a vector at a time, others by digits. (A list that repeats a coordinate is left to
-//! the digits.) The switch points are where times cross: a coordinate takes
-//! 8 ns by insertion in a list of 16, by counting 2 to 3 in lists of 10 to 64 and 3.4 in one of 96, by
-//! digits 6; as bits 2 in a span of four times the length, and 7 in one of 64 times.
+//! Few coordinates, and some that nearly ascend (such as those of the next row of a structured matrix), are sorted by
+//! insertion; many in a short span as a bitmap; up to 96 by counting for each how many are smaller, which is
+//! branchless and vectorised; others by radix sort. (A list with a duplicate coordinate is left to radix sort.) The
+//! methods switch where their times cross. A coordinate takes 8 ns by insertion in a list of 16; by counting 2 to 3 in
+//! lists of 10 to 64, and 3.4 in one of 96; by radix sort 6; in a bitmap 2 with a span of four times the length, and 7
+//! with 64 times.
 
 /// The definition of a word.
 pub(super) fn helper(word: &str) -> Option<String> {
@@ -20,12 +20,13 @@ pub(super) fn helper(word: &str) -> Option<String> {
     let bits = word
         .strip_prefix("tamis_sort_list_")
         .filter(|bits| ["8", "16", "32", "64"].contains(bits))?;
-    // Coordinates of a level `i-j` are below 0.
+    // Coordinates of a level `i-j` may be negative.
     let ordered = if bits.len() == 2 && bits != "16" { "intBITS_t" } else { "uintBITS_t" };
     Some(SORT.replace("ORDERED", ordered).replace("BITS", bits))
 }
 
-/// Sorts a few records of a key and an element, each with its type and its name; the text is true where it does not.
+/// Sorts a few records of a key and an element, given the type and name of each; the text is true if the records are
+/// still unsorted.
 pub(super) fn sort_pairs(
     [(of_key, key), (beside, with)]: [(&str, &str); 2],
     lo: &str,

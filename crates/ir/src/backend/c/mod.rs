@@ -1,14 +1,14 @@
-//! C: a function of the imperative form as stand-alone text for people and compilers.
+//! C: a function of the imperative form as a self-contained text for people and compilers.
 //!
 //! ```text
 //! int64_t compute_y(int64_t A1_size, const int32_t *restrict A2_pos, ..) {
 //!   for (int64_t i = 0; i < A1_size; i++) {
 //! ```
 //!
-//! Each function is followed by `NAME_entry`, which takes the slots of the calling convention of
-//! [`crate::ir::Param`]. The text is GNU C; compile it with `-fwrapv -ffp-contract=off` and without
-//! fast-math, so that it computes the same bits as every other backend. It draws no warnings, and
-//! names of the user cannot mean anything else in it. Loops over cores have OpenMP's pragma, for `-fopenmp`.
+//! Each function is followed by `NAME_entry`, which takes the slots of the calling convention of [`crate::ir::Param`].
+//! The text is GNU C; compile it with `-fwrapv -ffp-contract=off` and without fast-math, so that it computes the same
+//! bits as every other backend. It causes no warnings, and no name of the user has another meaning in it. Loops over
+//! cores have OpenMP's pragma, for `-fopenmp`.
 
 mod elementary;
 mod expr;
@@ -44,7 +44,7 @@ pub fn emit(functions: &[&Function]) -> String {
     prelude::before(&body, None) + &body
 }
 
-/// A function that only its file knows, without an entry point.
+/// A function with internal linkage, without an entry point.
 pub fn emit_static(function: &Function) -> String {
     let names = names::functions(&[function]);
     let name = names.into_iter().next().expect("one function has one name");
@@ -52,17 +52,17 @@ pub fn emit_static(function: &Function) -> String {
     prelude::before(&body, None) + &body
 }
 
-/// What [`emit_static`] calls a function.
+/// The name of the function that [`emit_static`] prints.
 pub fn static_name(function: &Function) -> String {
     names::functions(&[function]).concat()
 }
 
-/// A name as an identifier of C that no keyword or header owns.
+/// A name as an identifier of C that is no keyword and that no header defines.
 pub fn identifier(name: &str) -> String {
     names::escape(name)
 }
 
-/// Whether the C library has something of this name, so that what is linked with it cannot have it.
+/// Whether the C library defines this name, so that a program linked with the library must not.
 pub fn is_of_library(name: &str) -> bool {
     names::is_of_library(name)
 }
@@ -77,7 +77,7 @@ pub fn entries(functions: &[&Function]) -> Vec<String> {
     names::functions(functions).into_iter().map(|name| format!("{name}_entry")).collect()
 }
 
-/// One function being written.
+/// The state of printing one function.
 pub(in crate::backend) struct Writer<'f> {
     expressions: Expressions<'f>,
     name: String,
@@ -86,11 +86,11 @@ pub(in crate::backend) struct Writer<'f> {
     text: String,
     pub(in crate::backend) indent: usize,
     fails: bool,
-    /// The label at the end of what a thread runs, inside of a loop on threads.
+    /// The label at the end of an iteration, inside a loop on threads.
     part: Option<String>,
-    /// Arrays that each iteration of a loop on threads has for itself.
+    /// Arrays that are local to each iteration of a loop on threads.
     of_parts: BTreeSet<Array>,
-    /// Where the text is on a GPU, if it is.
+    /// The position within the code for a GPU, if it is for one.
     pub(in crate::backend) place: Option<Place>,
 }
 
@@ -103,7 +103,7 @@ impl<'f> Deref for Writer<'f> {
 }
 
 impl<'f> Writer<'f> {
-    /// A function of this name; on a GPU, if it is told where there.
+    /// A function with this name; for a GPU if `place` is given.
     pub(in crate::backend) fn new(
         function: &'f Function,
         name: String,
@@ -194,7 +194,7 @@ impl<'f> Writer<'f> {
         fixed(self.function.arrays[array].role) && self.uses.sizes(array)
     }
 
-    /// Declares the arrays that the function allocates, and says which parameters it leaves alone.
+    /// Declares the arrays that the function allocates, and marks unused parameters.
     fn openings(&mut self) {
         let mut lines = vec![];
         let mut unused = vec![];

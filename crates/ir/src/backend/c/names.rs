@@ -1,9 +1,8 @@
-//! Names that mean nothing else in C.
+//! Names without another meaning in C.
 //!
-//! A name that C, a header or the text itself may own gets a `_` behind it, and nothing of theirs
-//! ends so: `int` is `int_`, `tamis_k` is `tamis_k_`, while `A2_pos`, `pA2` and `i` stay. Headers
-//! that open-ended sets of names come from are not included; what the text takes from libraries it
-//! declares itself (see [`super::prelude`]).
+//! A name that C, a header or the text itself may define gets a `_` at its end, where none of theirs has one: `int`
+//! becomes `int_`, `tamis_k` becomes `tamis_k_`, while `A2_pos`, `pA2` and `i` stay. Headers that define open-ended
+//! sets of names are not included; the text declares library functions itself (see [`super::prelude`]).
 
 use super::prelude;
 use crate::backend::in_letters;
@@ -11,28 +10,28 @@ use crate::ids::{Array, Id, Var};
 use crate::ir::Function;
 use std::collections::BTreeSet;
 
-/// Keywords of C up to C23 and of GNU C, what the three included headers define in lower case, and
-/// macros that GNU compilers predefine.
+/// Keywords of C up to C23 and of GNU C, lower-case names that the three included headers define, and predefined
+/// macros of GNU compilers.
 const WORDS: &str = "alignas alignof asm auto bool break case char const constexpr continue default \
 do double else enum extern false float for goto if inline int long nullptr register restrict return \
 short signed sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual \
 union unsigned void volatile while main offsetof unreachable linux unix i386 mips sparc sun sgi hpux \
 hppa vax m68k mc68000 pdp11 powerpc I";
 
-/// What C++ and CUDA own beyond that.
+/// Further names of C++ and CUDA.
 const DEVICE: &str = "and and_eq bitand bitor catch char16_t char32_t class compl concept const_cast \
 consteval constinit decltype delete dynamic_cast explicit export friend mutable namespace new noexcept \
 not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast template \
 this throw try typeid typename using virtual wchar_t xor xor_eq threadIdx blockIdx blockDim gridDim \
 warpSize fma fmaf fmod fmodf nan nanf atomicAdd atomicMax atomicCAS clock";
 
-/// Functions of one number or more in `math.h`, each also with `f` and `l` behind it.
+/// Functions of one or more numbers in `math.h`, each also with `f` and `l` at its end.
 const MATH: &str = "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 \
 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p \
 log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalbln \
 scalbn sin sinh sqrt tan tanh tgamma trunc";
 
-/// What else the C library has functions, variables or macros for, in lower case; of POSIX what is common.
+/// Other lower-case functions, variables and macros of the C library, and common ones of POSIX.
 const LIBRARY: &str = "abort abs accept access alarm asctime assert at_quick_exit atexit atof atoi atol \
 atoll bind bsearch btowc bzero calloc chdir chmod chown clearerr clock close connect creat ctime daylight \
 difftime div dup dup2 environ errno exec execl execle execlp execv execve execvp exit fclose fcntl fdopen \
@@ -54,14 +53,14 @@ wait waitpid wcrtomb wcscat wcschr wcscmp wcscoll wcscpy wcscspn wcslen wcsncat 
 wcstod wcstof wcstok wcstol wcstombs wcstoul wctob wctomb wmemchr wmemcmp wmemcpy wmemmove wmemset wprintf \
 write wscanf y0 y1 yn";
 
-/// Whether the C library has something of a name: what is linked with it cannot be called so.
+/// Whether the C library defines a name, so that a program linked with it must not.
 pub(in crate::backend) fn is_of_library(name: &str) -> bool {
     let is_of = |words: &str, name: &str| words.split_whitespace().any(|word| word == name);
     let of_type = name.strip_suffix(['f', 'l']);
     is_of(LIBRARY, name) || is_of(MATH, name) || of_type.is_some_and(|name| is_of(MATH, name))
 }
 
-/// A name as a C identifier that nothing else owns.
+/// A name as a C identifier that nothing else defines.
 pub(in crate::backend) fn escape(name: &str) -> String {
     let mut out = in_letters(name);
     if is_owned(&out) {
@@ -70,8 +69,7 @@ pub(in crate::backend) fn escape(name: &str) -> String {
     out
 }
 
-/// Whether a name is a word of C, looks like one of a header (`INT64_MAX`, `size_t`), or is one
-/// that the text uses itself.
+/// Whether a name is a word of C, looks like one of a header (`INT64_MAX`, `size_t`), or is used by the text itself.
 fn is_owned(name: &str) -> bool {
     let is_macro = name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase());
     is_macro
@@ -85,7 +83,7 @@ fn is_owned(name: &str) -> bool {
 struct Taken(BTreeSet<String>);
 
 impl Taken {
-    /// A name like this one that nobody has, nor any of those derived from it.
+    /// A name like this one that is not in use, and neither are those derived from it.
     fn fresh(&mut self, name: &str, derived: &[&str]) -> String {
         let mut candidate = name.to_owned();
         let with = |name: &str, end: &&str| format!("{name}{end}");
@@ -100,7 +98,7 @@ impl Taken {
     }
 }
 
-/// The names of the functions of a file. No library has a `compute_..`; others get a `_`.
+/// The names of the functions of a file. No library defines a `compute_..`; others get a `_`.
 pub(in crate::backend) fn functions(functions: &[&Function]) -> Vec<String> {
     let mut taken = Taken(BTreeSet::from(["slots".to_owned()]));
     let mut named = vec![];
@@ -120,7 +118,7 @@ pub(in crate::backend) struct Locals {
     arrays: Vec<ArrayNames>,
 }
 
-/// What a variable is called, and the bounds of its loops where they have to be held.
+/// The name of a variable, and of variables that hold the bounds of its loops.
 pub(in crate::backend) struct Variable {
     pub(in crate::backend) name: String,
     pub(in crate::backend) lo: String,
@@ -131,7 +129,7 @@ pub(in crate::backend) struct Variable {
     pub(in crate::backend) end: String,
 }
 
-/// What an array is called, and what belongs to one that is allocated.
+/// The name of an array, and of the variables that accompany an allocated one.
 pub(in crate::backend) struct ArrayNames {
     pub(in crate::backend) name: String,
     pub(in crate::backend) len: String,
@@ -141,7 +139,7 @@ pub(in crate::backend) struct ArrayNames {
 }
 
 impl Locals {
-    /// Names for all variables and arrays: first those that were given, then those derived.
+    /// Names for all variables and arrays: given ones first, then derived ones.
     pub(in crate::backend) fn of(function: &Function) -> Locals {
         let mut taken = Taken(BTreeSet::from(["status".to_owned()]));
         let mut given = |name: &String| taken.fresh(&escape(name), &[]);

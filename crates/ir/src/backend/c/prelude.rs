@@ -1,8 +1,8 @@
-//! What stands before the functions: the declarations and helpers that they use, and no others.
+//! The declarations and helpers before the functions: only those that are used.
 //!
-//! Every word that the prelude can define is found by its name: what a text needs is what its words
-//! need, and theirs, down to C itself. Libraries are declared here instead of including their
-//! headers, whose macros would be further names that a tensor must not have.
+//! Every definition of the prelude is found by its name: a text needs the definitions of its words, and these need
+//! those of theirs. Library functions are declared here instead of by their headers, whose macros would be further
+//! names that a tensor must not have.
 
 use super::{lists, typed, types};
 use crate::algebra::{BinaryOp, UnaryOp};
@@ -14,7 +14,7 @@ pub(in crate::backend) fn before(body: &str, device: Option<Words>) -> String {
     prelude.require(body);
     if device.is_some() {
         let helpers = prelude.helpers.replace("static inline", "static __device__ inline");
-        // CUDA has functions where C has what its compilers build in.
+        // CUDA has functions for some builtins of C compilers.
         let helpers = helpers.replace("__builtin_fmod", "fmod").replace("__builtin_nan", "nan");
         return prelude.declarations + "\n" + &helpers + "\n";
     }
@@ -31,7 +31,7 @@ pub(in crate::backend) fn before(body: &str, device: Option<Words>) -> String {
             "#pragma GCC diagnostic ignored \"-Wpsabi\" /* vectors stay in this file */\n",
         );
     }
-    // Compilers stop inlining what is called often, as by the tiles of a long kernel.
+    // Compilers stop inlining functions with many calls, as in the tiles of a long kernel.
     let always = "static inline __attribute__((always_inline))";
     let helpers = prelude.helpers.replace("static inline", always);
     for part in [prelude.declarations, helpers] {
@@ -43,7 +43,7 @@ pub(in crate::backend) fn before(body: &str, device: Option<Words>) -> String {
     out
 }
 
-/// Whether the prelude may give a word a meaning.
+/// Whether the prelude may define a word.
 pub(in crate::backend) fn defines(word: &str) -> bool {
     declaration(word).is_some() || helper(word).is_some()
 }
@@ -53,7 +53,7 @@ pub(in crate::backend) type Words = fn(&str) -> Option<String>;
 
 #[derive(Default)]
 struct Prelude {
-    /// What a GPU has instead of C's libraries.
+    /// The replacements of C's libraries on a GPU.
     device: Option<Words>,
     seen: BTreeSet<String>,
     declarations: String,
@@ -61,7 +61,7 @@ struct Prelude {
 }
 
 impl Prelude {
-    /// Defines the words of a text that can be, those that they need first.
+    /// Defines all words of a text that it can, after those that they need.
     fn require(&mut self, text: &str) {
         for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
             if self.seen.contains(word) {

@@ -1,5 +1,5 @@
-//! Where each variable is declared: in the innermost block that holds all its uses; outside of the
-//! loops around it, if one iteration may read what another left.
+//! Where each variable is declared: in the innermost block with all its uses, but outside of loops of which one
+//! iteration may read the value of an earlier one.
 
 use crate::ids::Var;
 use crate::ir::flow::exposes;
@@ -30,8 +30,8 @@ impl Scopes {
         scopes
     }
 
-    /// The variables that a block has to declare before its first statement: those that no
-    /// statement directly in it assigns first.
+    /// The variables that a block has to declare before its first statement: those whose first assignment is not
+    /// directly in the block.
     pub(in crate::backend) fn undeclared(&self, path: &[usize]) -> Vec<Var> {
         self.home.iter().filter(|(_, home)| *home == path).map(|(v, _)| *v).collect()
     }
@@ -39,7 +39,7 @@ impl Scopes {
     fn block(&mut self, stmts: &[Stmt], path: &mut Path, loops: &mut Vec<Var>) {
         for (k, s) in stmts.iter().enumerate() {
             for e in s.exprs() {
-                // A while's condition is evaluated around its body, so it counts as outside.
+                // The condition of a `while` is evaluated outside of its body.
                 self.uses(e, path, loops);
             }
             match s {
@@ -66,7 +66,7 @@ impl Scopes {
         });
     }
 
-    /// Widens a variable's home to hold a use. Within its own loop a loop variable is declared by
+    /// Widens the declaring block of a variable to include a use. Within its own loop, a loop variable is declared by
     /// the loop.
     fn meet(&mut self, var: Var, path: &Path, loops: &[Var]) {
         if loops.contains(&var) || self.params.contains(&var) {
@@ -78,7 +78,7 @@ impl Scopes {
     }
 }
 
-/// Moves a home within a loop out of it if its block may read the variable before it assigns it.
+/// Moves a declaring block out of a loop if its statements may read the variable before they assign it.
 fn hoist(body: &[Stmt], var: Var, home: &mut Path) {
     let mut block = body;
     let mut outermost = None;

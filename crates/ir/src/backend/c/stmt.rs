@@ -13,7 +13,7 @@ use crate::ir::{ArrayDecl, ArrayRole, Expr, Status, Stmt, Unit, build};
 use std::collections::BTreeSet;
 
 impl Writer<'_> {
-    /// A block, with the declarations that its first assignments cannot carry.
+    /// A block, with declarations that are not part of first assignments.
     pub(in crate::backend) fn block(&mut self, stmts: &[Stmt], path: &[usize]) {
         let mut waiting: BTreeSet<Var> = BTreeSet::new();
         for var in self.scopes.undeclared(path) {
@@ -40,7 +40,7 @@ impl Writer<'_> {
         }
     }
 
-    /// One of two neighbours, for which compilers load both at once.
+    /// One of two adjacent loads, for which compilers use one instruction.
     fn half(&mut self, pair: &Pair<'_>, which: usize, waiting: &mut BTreeSet<Var>) {
         let (array, index) = (self.array(pair.array), self.expr(pair.index));
         let name = ["tamis_low", "tamis_high"][which];
@@ -61,8 +61,8 @@ impl Writer<'_> {
         self.line(&text);
     }
 
-    /// Declares a variable ahead of the statements that assign it. One that some way through them
-    /// reads first gets a value, which stands for what no iteration has left yet.
+    /// Declares a variable before the statements that assign it. If some path reads it first, it is initialised with
+    /// an arbitrary value, since no iteration has assigned one yet.
     fn declare(&mut self, stmts: &[Stmt], var: Var) {
         let ty = self.function.vars[var].ty;
         let start = match (exposes(stmts, var), ty.lanes) {
@@ -74,7 +74,7 @@ impl Writer<'_> {
         self.line(&(text + &self.unused(var)));
     }
 
-    /// What keeps compilers from remarking that nothing reads a variable.
+    /// Code that keeps compilers from warning about an unused variable.
     fn unused(&self, var: Var) -> String {
         if self.uses.reads(var) { String::new() } else { format!(" (void){};", self.var(var)) }
     }
@@ -162,7 +162,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A value that the filling itself may change is taken before.
+    /// A value that the fill itself may change is read before.
     fn fill(&mut self, array: Array, lo: &Expr, hi: &Expr, value: &Expr) {
         let register = self.function.type_of(value).register;
         let ty = type_name(self.function.type_of(value));
@@ -192,7 +192,7 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// The head of a loop from `lo`, plus what is written behind it, on.
+    /// The head of a loop that starts at `lo` plus an increment.
     pub(in crate::backend) fn for_loop(
         &mut self,
         var: Var,
@@ -215,7 +215,7 @@ impl Writer<'_> {
         let bound = self.expr(hi);
         let step = if step == "1" { format!("{name}++") } else { format!("{name} += {step}") };
         let (start, bound) = match (own, fixed) {
-            // Bounds that name the variable mean the one outside.
+            // Bounds that use the loop variable's name mean the variable outside.
             (true, _) => {
                 let (first, end) = (&names.lo, &names.hi);
                 (format!("{end} = {bound}, {first} = {lo}, {name} = {first}"), end.clone())
@@ -298,7 +298,7 @@ impl Writer<'_> {
         failed.split_inclusive("; ").for_each(|statement| self.line(statement.trim_end()));
     }
 
-    /// What ends the call with a status, or on a thread its part.
+    /// Code that ends the call with a status, or on a thread the part.
     fn failed(&mut self, status: Status) -> String {
         self.fails = true;
         let code = status as i64;
@@ -309,12 +309,12 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a vector of so many elements is a line that a non-temporal store writes.
+/// Whether a vector of this size is a cache line, which a non-temporal store writes.
 fn is_streamed(array: &ArrayDecl, lanes: u16) -> bool {
     array.streamed && matches!((array.elem, lanes), (DataType::F64, 8) | (DataType::F32, 16))
 }
 
-/// Whether the first statement of a block that mentions a variable assigns it.
+/// Whether the first statement of a block that uses a variable assigns it.
 fn assigned_first(stmts: &[Stmt], var: Var) -> bool {
     for s in stmts {
         if let Stmt::Assign { var: assigned, value } = s
@@ -329,7 +329,7 @@ fn assigned_first(stmts: &[Stmt], var: Var) -> bool {
     false
 }
 
-/// Whether a loop's bound cannot change while the loop runs.
+/// Whether a loop's bound is loop-invariant.
 fn is_fixed(hi: &Expr, body: &[Stmt], writer: &Writer<'_>) -> bool {
     let mut fixed = true;
     hi.walk(&mut |e| match e {

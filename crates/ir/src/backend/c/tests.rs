@@ -1,4 +1,4 @@
-//! Tests of names; what the text computes is tested where it can be compiled, in `runtime`.
+//! Tests of names; computations are tested where text can be compiled, in `runtime`.
 
 use super::names::{escape, functions};
 use crate::ids::IdVec;

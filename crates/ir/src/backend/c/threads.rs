@@ -11,7 +11,7 @@
 //!   if (status) goto done;
 //! ```
 //!
-//! All iterations run to their end or fail, so that the status does not depend on the threads. What they do in order is
+//! All iterations run to their end or fail, so that the status does not depend on the threads. Statements in order are
 //! an ordered region.
 
 use super::Writer;
@@ -22,7 +22,7 @@ use crate::ir::{ArrayRole, Expr, Function, Stmt, Unit};
 use std::collections::BTreeSet;
 
 impl Writer<'_> {
-    /// A loop that several threads run: each takes the next iteration that no other has taken.
+    /// A loop on several threads: each takes the next iteration that no thread has taken.
     pub(super) fn on_threads(
         &mut self,
         (var, lo, hi): (Var, &Expr, &Expr),
@@ -67,7 +67,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What iterations do one after another: where that fails, it ends.
+    /// Statements that iterations run one after another; a failure ends them.
     pub(super) fn in_order(&mut self, body: &[Stmt], path: &mut [usize]) {
         self.text += "#ifdef _OPENMP\n#pragma omp ordered\n#endif\n";
         self.line("{");
@@ -82,7 +82,7 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    /// The arrays that an iteration with this body has for itself.
+    /// The arrays that are local to an iteration with this body.
     fn own_arrays(&self, body: &[Stmt]) -> Vec<Array> {
         let mut used = vec![];
         body.iter().for_each(|s| arrays(s, &mut used));
@@ -100,7 +100,7 @@ impl Writer<'_> {
     }
 }
 
-/// The local arrays of a function that one loop on threads uses, and nothing else.
+/// The local arrays of a function that only one loop on threads uses.
 pub(super) fn own(function: &Function) -> BTreeSet<Array> {
     let (mut outside, mut inside) = (vec![], vec![]);
     apart(&function.body, &mut outside, &mut inside);
@@ -116,7 +116,7 @@ pub(super) fn own(function: &Function) -> BTreeSet<Array> {
     own
 }
 
-/// The arrays that statements use outside of loops on threads, and those of each such loop.
+/// Collects the arrays that statements use outside of loops on threads, and those of each such loop.
 fn apart(block: &[Stmt], outside: &mut Vec<Array>, inside: &mut Vec<Vec<Array>>) {
     for s in block {
         match s {

@@ -1,7 +1,7 @@
-//! Operators that C has no sign for: calls of them, and helpers that exist once per type.
+//! Operators without a sign in C: calls, and helpers for each type.
 //!
 //! ```text
-//! tamis_min_f64      x where x < y or x is NaN, else y, by a mask
+//! tamis_min_f64      x where x < y or x is NaN, otherwise y, by a mask
 //! tamis_min_f64x8    the same in every lane
 //! tamis_sin_f64x8    sin of each lane
 //! ```
@@ -27,7 +27,7 @@ pub(in crate::backend) fn unary(op: UnaryOp, ty: Type, x: &str) -> String {
     }
 }
 
-/// Whether a function is the library's; the semantics of the imperative form give the others.
+/// Whether a function is from the library; the others are defined by the semantics of the imperative form.
 fn is_library(op: UnaryOp) -> bool {
     use UnaryOp::{Acosh, Asinh, Atanh, Cbrt, Exp, Log};
     op.needs_float() && !matches!(op, Cbrt | Asinh | Acosh | Atanh | Exp | Log)
@@ -75,7 +75,7 @@ pub(in crate::backend) fn helper(name: &str) -> Option<String> {
     Some(format!("static inline {result} {name}({params}) {{ {body} }}"))
 }
 
-/// The type of what a helper gives, its parameters and its body.
+/// The return type of a helper, its parameters and its body.
 type Parts = (String, String, String);
 
 fn parts(ty: &str, params: &str, body: &str) -> Parts {
@@ -87,7 +87,8 @@ const ONE: &str = "TYPE x";
 const TWO: &str = "TYPE x, TYPE y";
 const CHOICE: &str = "bool c, TYPE x, TYPE y";
 
-/// `x` where a mask of bits says so, else `y`: compilers make a branch of a choice, which the processor must predict.
+/// `x` where a mask of bits is set, otherwise `y`: for a conditional, compilers emit a branch, which may be
+/// mispredicted.
 fn by_mask(register: Register, mask: &str, choice: &str) -> String {
     let (lane, bits) = match register {
         Register::F32 => ("float", "int32_t"),
@@ -108,7 +109,7 @@ fn by_mask(register: Register, mask: &str, choice: &str) -> String {
     )
 }
 
-/// The lesser or the larger of two floats, the first if it is NaN.
+/// The minimum or maximum of two floats; the first one if it is NaN.
 fn extreme(register: Register, least: bool) -> String {
     let sign = if least { '<' } else { '>' };
     let mask = format!("(bits)((a {sign} b) | (a != a))");
@@ -175,7 +176,7 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         "atanh" => (ONE, "TYPE a = fabs@(x); return copysign@(log1p@(2 * a / (1 - a)) / 2, x);"),
         _ => return None,
     };
-    // 1 by the least normal number: twice a larger one may be infinite.
+    // 1 / the smallest normal number: twice a larger number may be infinite.
     let (suffix, large) = match ty.register {
         Register::F32 => ("f", "8.507059173023462e37f"),
         _ => ("", "4.49423283715579e307"),
@@ -210,7 +211,7 @@ const CBRT: &str = "
   return copysign((t + t * ((r - t) / (t + t + r))) * scale, x);
 ";
 
-/// Operators that have a form by masks, or concern all lanes.
+/// Operators that have a form by masks, or involve all lanes.
 fn vector(op: &str, ty: Type) -> Option<Parts> {
     let lanes = ty.lanes;
     let single = ty.register == Register::F32;
@@ -286,8 +287,7 @@ fn comparison(op: &str, ty: Type) -> String {
     }
 }
 
-/// `x * y + z` in one rounding. Of a loop over lanes GCC makes one instruction only as long as the
-/// block around it is not too large.
+/// `x * y + z`, rounded once. GCC vectorises a loop over lanes only if the block around it is not too large.
 fn fused(ty: Type) -> String {
     let single = ty.register == Register::F32;
     let (end, letter) = if single { ("f", "ps") } else { ("", "pd") };
@@ -315,7 +315,7 @@ fn fused(ty: Type) -> String {
     }
 }
 
-/// The lanes combined, halves first.
+/// The reduced lanes, halves first.
 fn reduced(op: &str, ty: Type) -> String {
     let lanes = ty.lanes;
     if ty.register == Register::Bool {
@@ -327,7 +327,7 @@ fn reduced(op: &str, ty: Type) -> String {
         Some(op) => format!("tamis_{op}_{}({x}, {y})", suffix(Type { lanes, ..ty })),
         None => format!("{x} + {y}"),
     };
-    // Each step is in a vector of half the size, which takes fewer instructions.
+    // Each step is on vectors of half the size, which takes fewer instructions.
     let lane = type_name(Type { lanes: 1, ..ty });
     let (mut steps, mut whole) = (String::new(), "x".to_owned());
     let mut half = lanes / 2;
@@ -374,7 +374,7 @@ fn conversion(op: &str, from: Type) -> Option<Parts> {
     Some((result, format!("{given} x"), body))
 }
 
-/// Loading narrow elements into wide lanes, and back.
+/// Loads of narrow elements into wide lanes, and stores back.
 fn memory(op: &str, narrow: &str) -> Option<Parts> {
     super::types::declare(narrow)?;
     let (lane, lanes) = narrow.split_once('x')?;
@@ -423,8 +423,8 @@ fn lanewise(op: &str, ty: Type) -> Option<Parts> {
     Some(parts(&type_name(ty), params, &body))
 }
 
-/// Gives a vector its lanes `k`, by way of an array: of comparisons that are assigned to lanes of a
-/// vector one by one, GCC 12 makes a comparison of vectors, whose truth is -1.
+/// Assigns a vector its lanes `k` by way of an array: if comparisons are assigned to lanes one by one, GCC 12 makes
+/// them a comparison of vectors, whose truth value is -1.
 fn by_lanes(vector: &str, element: &str, lanes: impl Display, lane: &str) -> String {
     format!(
         "{element} part[{lanes}]; for (int k = 0; k < {lanes}; k++) part[k] = {lane}; memcpy(\

@@ -1,4 +1,4 @@
-//! How types are called in C: `int64_t`, `double`, `f64x8`; truth values in lanes are 0 or -1.
+//! The names of types in C: `int64_t`, `double`, `f64x8`; truth values in lanes are 0 or -1.
 
 use crate::datatype::{DataType, Register};
 use crate::ir::Type;
@@ -38,13 +38,13 @@ pub(in crate::backend) fn scalar(register: Register) -> &'static str {
     }
 }
 
-/// The end of a helper's name: `f64`, `f64x8`.
+/// The suffix of a helper's name: `f64`, `f64x8`.
 pub(in crate::backend) fn suffix(ty: Type) -> String {
     let lane = ty.register.name();
     if ty.lanes == 1 { lane.to_owned() } else { format!("{lane}x{}", ty.lanes) }
 }
 
-/// The type that [`suffix`] writes so.
+/// The type with this [`suffix`].
 pub(in crate::backend) fn parse(suffix: &str) -> Option<Type> {
     let (lane, lanes) = split(suffix);
     Some(Type { register: Register::parse(lane)?, lanes: lanes? })

@@ -1,4 +1,4 @@
-//! What a function uses of what it declares, since compilers remark on the rest.
+//! Which of its declarations a function uses, since compilers warn about unused ones.
 
 use crate::ids::{Array, Var};
 use crate::ir::{Expr, Function, Stmt};
@@ -19,12 +19,12 @@ impl Uses {
         uses
     }
 
-    /// Whether a variable is read anywhere.
+    /// Whether a variable is read.
     pub(in crate::backend) fn reads(&self, var: Var) -> bool {
         self.read.contains(&var)
     }
 
-    /// Whether an array's elements are used anywhere, or the array grown.
+    /// Whether an array's elements are used, or the array is extended.
     pub(in crate::backend) fn touches(&self, array: Array) -> bool {
         self.touched.contains(&array)
     }
