@@ -1,4 +1,4 @@
-//! Expressions as Rust: what is no atom stands in parentheses. A vector is an array, lane by lane.
+//! Expressions as Rust, in parentheses unless they are atoms. A vector is an array, computed lane by lane.
 
 use super::{RustWriter, scalar_type};
 use crate::algebra::{BinaryOp, UnaryOp};
@@ -30,7 +30,7 @@ impl RustWriter<'_> {
         }
     }
 
-    /// An expression that stands alone.
+    /// An expression that is not an operand.
     pub(super) fn bare(&self, e: &Expr) -> String {
         let text = self.expr(e);
         match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
@@ -91,7 +91,7 @@ impl RustWriter<'_> {
         }
     }
 
-    /// A second operand, whose type follows from the first.
+    /// A second operand, whose type is inferred from the first.
     fn second(&self, e: &Expr, lane: &str) -> String {
         match e {
             Expr::Const(Scalar::I64(x @ 0..)) => x.to_string(),
@@ -117,7 +117,7 @@ impl RustWriter<'_> {
         }
     }
 
-    /// The lanes combined, halves first.
+    /// The reduced lanes, halves first.
     fn reduced(&self, op: BinaryOp, a: &Expr) -> String {
         let ty = self.function.type_of(a);
         let vector = self.expr(a);
@@ -149,7 +149,7 @@ fn is_balanced(text: &str) -> bool {
     depth == 0
 }
 
-/// A constant; negative ones stand in parentheses, since methods bind tighter than signs.
+/// A constant; negative ones are in parentheses, since methods bind tighter than signs.
 fn constant(c: Scalar) -> String {
     let text = match c {
         Scalar::Bool(b) => return b.to_string(),
@@ -163,7 +163,7 @@ fn constant(c: Scalar) -> String {
     if text.starts_with('-') { format!("({text})") } else { text }
 }
 
-/// What has no digits: infinity and NaN.
+/// A constant without digits: infinity or NaN.
 fn special(x: f64, ty: &str) -> Option<String> {
     match x {
         x if x.is_nan() => Some(format!("{ty}::NAN")),
@@ -185,7 +185,7 @@ fn convert(from: Register, to: Register, a: &str) -> String {
     }
 }
 
-/// A value of a register type that is 1 where the condition holds, else 0.
+/// A value of a register type: 1 if the condition holds, otherwise 0.
 fn truth(register: Register, condition: &str) -> String {
     convert(Register::Bool, register, &format!("({condition})"))
 }

@@ -5,8 +5,8 @@
 //!     for i in 0..A_dim1 {
 //! ```
 //!
-//! An array is a slice or a vector, so every index is checked, and operands that are not what their formats say end in
-//! a panic. Vectors of lanes are arrays; integers wrap, as the imperative form says.
+//! An array is a slice or a `Vec`, so every index is checked, and operands with invalid arrays end in a panic. Vectors
+//! of lanes are arrays; integers wrap, as in the imperative form.
 
 mod expr;
 mod names;
@@ -19,15 +19,15 @@ use crate::ir::{ArrayRole, Expr, Function, Param, Status, Stmt, Type, build};
 use names::Names;
 use std::fmt::Write;
 
-/// A function, with the helpers that it needs before it. Whoever uses the text declares `Error`, an enumeration
-/// with a variant for each status but the first ([`variant`]).
+/// A function, preceded by the helpers that it needs. The surrounding text has to declare `Error`, an enumeration with
+/// a variant for each status but the first ([`variant`]).
 pub fn emit(function: &Function) -> String {
     let body = RustWriter { function, names: Names::of(function), text: String::new(), indent: 1 }
         .function();
     prelude::before(&body) + &body
 }
 
-/// A name as an identifier of Rust that nothing else owns.
+/// A name as an identifier of Rust that nothing else defines.
 pub fn identifier(name: &str) -> String {
     names::escape(name)
 }
@@ -70,7 +70,7 @@ fn scalar_type(register: Register) -> &'static str {
     }
 }
 
-/// A value to begin with, which nothing reads.
+/// An initial value, which is never read.
 fn nothing(register: Register) -> &'static str {
     match register {
         Register::Bool => "false",
@@ -116,7 +116,7 @@ impl RustWriter<'_> {
         self.function.params.iter().map(parameter).collect()
     }
 
-    /// Variables, and arrays of the function's own. Those of loops are declared where the loops are.
+    /// Declares variables, and local arrays. Those of loops are declared at the loops.
     fn declarations(&mut self) {
         let is_param = |var: Var| self.function.params.contains(&Param::Scalar(var));
         let mut lines = vec![];
@@ -136,7 +136,7 @@ impl RustWriter<'_> {
             let ty = element_type(self.function.arrays[array].elem);
             lines.push(format!("let mut {}: Vec<{ty}> = Vec::new();", self.array(array)));
         }
-        // A parameter that is assigned is a variable of its own.
+        // An assigned parameter is copied to a variable.
         for param in &self.function.params {
             if let Param::Scalar(var) = param
                 && assigned(&self.function.body, *var)
@@ -155,7 +155,7 @@ impl RustWriter<'_> {
         self.names.array(array)
     }
 
-    /// What to hand to a function that changes an array.
+    /// The argument for a function that changes an array.
     fn lent(&self, array: Array) -> String {
         let name = self.array(array);
         if self.function.arrays[array].role.is_own() {
@@ -301,7 +301,7 @@ impl RustWriter<'_> {
     }
 }
 
-/// Whether statements assign a variable other than by being loops over it.
+/// Whether statements assign a variable, other than as a loop variable.
 fn assigned(block: &[Stmt], var: Var) -> bool {
     block.iter().any(|s| {
         matches!(s, Stmt::Assign { var: v, .. } if *v == var)

@@ -1,4 +1,4 @@
-//! Names that mean nothing else in Rust.
+//! Names without another meaning in Rust.
 
 use super::prelude;
 use crate::backend::in_letters;
@@ -6,14 +6,14 @@ use crate::ids::{Array, Id, Var};
 use crate::ir::Function;
 use std::collections::BTreeSet;
 
-/// Keywords, what every program knows by name, and what the text uses itself.
+/// Keywords, names of Rust's prelude, and names that the text itself uses.
 const OWNED: &str = "as async await break const continue crate dyn else enum extern false fn for gen if impl in let \
 loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while abstract \
 become box do final macro override priv try typeof unsized virtual yield union raw bool char f32 f64 i8 i16 i32 i64 \
 i128 isize u8 u16 u32 u64 u128 usize str Ok Err Some None Option Result Vec String Box Error Default Clone Copy \
 Drop Iterator From Into Debug PartialEq at lanes order k a b";
 
-/// A name as an identifier that nothing else owns.
+/// A name as an identifier that nothing else defines.
 pub(super) fn escape(name: &str) -> String {
     let mut out = in_letters(name);
     if OWNED.split_whitespace().any(|word| word == out) || prelude::defines(&out) {

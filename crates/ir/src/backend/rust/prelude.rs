@@ -1,8 +1,8 @@
-//! What stands before the function: the helpers that it uses, and no others. What each computes is in [`crate::ir`].
+//! The helpers before the function: only those that are used. [`crate::ir`] defines their values.
 
 use std::collections::BTreeSet;
 
-/// The helpers that a text uses. A helper that another one uses stands before it.
+/// The helpers that a text uses, each after those that it uses itself.
 pub(super) fn before(body: &str) -> String {
     let mut out = String::new();
     require(body, &mut BTreeSet::new(), &mut out);
@@ -42,7 +42,7 @@ fn definition(word: &str) -> Option<String> {
     Some(text.replace("NAME", word).replace("TYPE", ty))
 }
 
-/// Functions whose text is that of the compiler itself.
+/// Functions that share their text with the compiler.
 const OWN: [(&str, &str); 3] = [
     ("cbrt", include_str!("../../algebra/cbrt.rs")),
     ("exp", include_str!("../../algebra/exp.rs")),
@@ -52,7 +52,7 @@ const OWN: [(&str, &str); 3] = [
 const FLOATS: &[&str] = &["f32", "f64"];
 const INTEGERS: &[&str] = &["i64", "u64"];
 
-/// Helpers that exist once per type: the operator, its types, the text.
+/// Helpers for several types: the operator, its types, the text.
 const TYPED: [(&str, &[&str], &str); 18] = [
     (
         "min",
@@ -134,7 +134,7 @@ const TYPED: [(&str, &[&str], &str); 18] = [
     ),
 ];
 
-/// Helpers of no type, or of one that Rust does not have.
+/// Helpers without a type, or for one that Rust lacks.
 const HELPERS: [(&str, &str); 10] = [
     (
         "halved",
