@@ -1,25 +1,24 @@
-//! Before which statements the threads of a block, or of a warp, wait for each other.
+//! The statements before which the threads of a block, or of a warp, need a barrier.
 //!
 //! ```text
 //! for block .. {
 //!   for step .. {
-//!     w[..] = ..      waits: threads may still read what the step before left in w
-//!     s += w[..]      waits: w is what other threads wrote
+//!     w[..] = ..      barrier: threads may still read values of the previous step in w
+//!     s += w[..]      barrier: other threads wrote these elements of w
 //! ```
 //!
-//! Threads wait where all of them come by: between the statements of a loop over blocks or warps that are
-//! outside of loops over what these hold. A statement waits if what it uses was written since they waited
-//! last, or if it writes to what was used since then, the iteration before included. What each iteration
-//! of a loop over threads does by itself is nobody else's, and so are blocks, but for the memory that their
-//! iterations have one after another.
+//! A barrier can only be where all threads pass: between the statements of a loop over blocks or warps, outside of
+//! loops over the threads of these. A statement needs one if it uses an array that was written since the last barrier,
+//! or writes to one that was used since then, including in the previous iteration. Values that each iteration of a
+//! loop over threads uses alone need no barrier, nor do values of other blocks, except in memory that consecutive
+//! iterations of a block share.
 
 use super::distinct::each_its_own;
 use crate::ids::Array;
 use crate::ir::{Expr, Stmt, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The paths of the statements that wait: the indices in their blocks twice, and one more for what is in
-/// a second block.
+/// The paths of statements with a barrier: the doubled indices in their blocks, plus one inside of a second block.
 pub(super) fn barriers(
     body: &[Stmt],
     exchanged: &BTreeSet<Array>,
@@ -32,18 +31,18 @@ pub(super) fn barriers(
 
 struct Finder<'f> {
     exchanged: &'f BTreeSet<Array>,
-    /// What has memory of its own in the iterations of a unit, one after another.
+    /// Arrays for which consecutive iterations of a unit share memory.
     owners: &'f BTreeMap<Array, Unit>,
     found: BTreeSet<Vec<usize>>,
     path: Vec<usize>,
 }
 
-/// What is done with arrays.
+/// The uses of arrays.
 #[derive(Clone, Default)]
 struct Uses {
     read: BTreeSet<Array>,
     written: BTreeSet<Array>,
-    /// By what no other thread sees a half of.
+    /// Arrays that are updated atomically.
     updated: BTreeSet<Array>,
 }
 
@@ -88,7 +87,7 @@ impl Uses {
         self
     }
 
-    /// Whether threads have to wait between these and later ones.
+    /// Whether threads need a barrier between these uses and later ones.
     fn meet(&self, later: &Uses) -> bool {
         let both = |a: &BTreeSet<Array>, b: &BTreeSet<Array>| !a.is_disjoint(b);
         let changes = |one: &Uses, other: &Uses| {
@@ -101,7 +100,7 @@ impl Uses {
 }
 
 impl Finder<'_> {
-    /// Finds the statements of a block that wait; gives what was used since threads waited last.
+    /// Finds the statements of a block with a barrier; returns the uses since the last barrier.
     fn block(&mut self, block: &[Stmt], unit: Unit, before: Uses) -> Uses {
         let mut uses = before;
         for (k, s) in block.iter().enumerate() {
@@ -132,13 +131,13 @@ impl Finder<'_> {
         after
     }
 
-    /// The loops over units somewhere in a statement, whose blocks begin anew.
+    /// The loops over units within a statement, each of whose blocks starts afresh.
     fn below(&mut self, s: &Stmt) {
         for (branch, block) in s.blocks().enumerate() {
             self.branch(branch, |f| match s {
                 Stmt::Parallel { unit: Unit::Thread, .. } => {}
                 Stmt::Parallel { unit, .. } => {
-                    // Its memory is that of the iteration before, too.
+                    // Its memory is also that of the previous iteration.
                     let own = |a: &Array| f.owners.get(a) == Some(unit);
                     let before = f.uses(s, *unit).retain(own);
                     f.block(block, *unit, before);
@@ -156,7 +155,7 @@ impl Finder<'_> {
         }
     }
 
-    /// In one of the blocks of the statement at hand.
+    /// Runs `inside` in one of the blocks of the current statement.
     fn branch<T>(&mut self, branch: usize, inside: impl FnOnce(&mut Self) -> T) -> T {
         if let Some(last) = self.path.last_mut() {
             *last += branch;
@@ -168,13 +167,12 @@ impl Finder<'_> {
         found
     }
 
-    /// Whether no thread has to wait within a statement.
+    /// Whether a statement contains no barrier.
     fn is_quiet(&self, s: &Stmt, unit: Unit) -> bool {
         self.after(s, unit, Uses::default()).is_some()
     }
 
-    /// What was used after a statement before which, and within which, nobody waits; `None` if somebody
-    /// has to.
+    /// The uses after a statement, if no barrier is needed before or within it; `None` if one is.
     fn after(&self, s: &Stmt, unit: Unit, before: Uses) -> Option<Uses> {
         if matches!(s, Stmt::Parallel { .. }) || s.blocks().next().is_none() {
             let own = self.uses(s, unit);
@@ -189,13 +187,13 @@ impl Finder<'_> {
         Some(after)
     }
 
-    /// What a statement uses of that by which threads of a unit hand values on.
+    /// The uses of a statement, in memory through which threads of a unit exchange values.
     fn uses(&self, s: &Stmt, unit: Unit) -> Uses {
         let is_known = |a: &Array| self.owners.get(a).is_none_or(|owner| *owner <= unit);
         Uses::of(s).retain(|a| self.exchanged.contains(a) && is_known(a))
     }
 
-    /// What an iteration of a loop finds used by those before; nothing of a statement that runs once.
+    /// The uses of earlier iterations that an iteration of a loop meets; none for a statement that runs once.
     fn repeated(&self, s: &Stmt, unit: Unit) -> Uses {
         match s {
             Stmt::For { .. } => self.uses(s, unit).retain(|a| !each_its_own(s, *a)),
@@ -209,7 +207,7 @@ impl Finder<'_> {
 mod tests {
     use crate::ir::parse::parse;
 
-    /// What threads wait before, in a loop over blocks that have a w of their own.
+    /// The statements with a barrier, in a loop over blocks with a `w` each.
     fn check(body: &str, expected: &[&str]) {
         let text = format!(
             "fn f(n: i64, x: in [i64], y: shared [i64]) {{\n  local w: [i64]\n  \
@@ -235,7 +233,7 @@ mod tests {
         check(&format!("{FILL} s = w[1]\n s = s + w[2]\n y[b] = s"), &["{", "int64_t s "]);
         check(&format!("for i in 0..n {{\n {FILL}{READ} }}"), &once);
         check(&format!("{FILL} if n > 3 {{\n {READ} }}"), &["{", "if (n > 3) {"]);
-        // What a block leaves in an array of all is nobody else's.
+        // No other thread uses the elements that a block writes in a shared array.
         check("for t in 0..n on gpu_thread {\n y[b] = x[t]\n }", &[]);
     }
 

@@ -1,4 +1,4 @@
-//! Statements as threads of a GPU run them.
+//! Statements for the threads of a GPU.
 //!
 //! ```text
 //! for thread in 0..n on gpu_thread with s by sum {      const double s_before = s;
@@ -19,25 +19,24 @@ use crate::ir::parallel::on_numbers;
 use crate::ir::{Expr, Reduction, Stmt, Type, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a text is on a GPU.
+/// The position of a text within the code for a GPU.
 pub(in crate::backend) struct Place {
     pub(super) shape: Shape,
     /// Arrays that every thread has for itself.
     pub(super) held: BTreeMap<Array, i64>,
-    /// The statements before which threads wait for each other.
+    /// The statements that need a barrier before them.
     pub(super) barriers: BTreeSet<Vec<usize>>,
-    /// The innermost unit around, if there is one.
+    /// The innermost surrounding unit, if there is one.
     pub(super) unit: Option<Unit>,
-    /// Whether a loop over warps is around.
+    /// Whether the text is inside a loop over warps.
     pub(super) in_warp: bool,
-    /// The variables of the parallel loops around that count from 0.
+    /// The variables of the surrounding parallel loops that count from 0.
     pub(super) counted: Vec<Var>,
-    /// Arrays whose lengths the kernel finds out.
+    /// Arrays whose lengths the kernel computes.
     pub(super) reserves: Vec<Array>,
 }
 
-/// Arrays that a block both reads and writes, or writes at several elements: what is written there
-/// may have to wait for other threads.
+/// Arrays that a block both reads and writes, or writes at several elements: these writes may need barriers.
 pub(super) fn exchanged(block: &[Stmt]) -> BTreeSet<Array> {
     let mut seen = Seen::default();
     block.iter().for_each(|s| seen.stmt(s));
@@ -48,8 +47,7 @@ pub(super) fn exchanged(block: &[Stmt]) -> BTreeSet<Array> {
     seen.stored.iter().filter(mixed).copied().collect()
 }
 
-/// Arrays that a block reads or writes again where it wrote to them: a thread may find what another one
-/// has left.
+/// Arrays that a block reads or writes again after it wrote to them: a thread may see values of another thread.
 pub(super) fn reread(block: &[Stmt]) -> BTreeSet<Array> {
     let mut seen = Seen::default();
     block.iter().for_each(|s| seen.stmt(s));
@@ -87,7 +85,7 @@ impl Writer<'_> {
         self.place.as_mut().expect("statements of a device have a location")
     }
 
-    /// Writes a statement, if threads run it in a way of their own.
+    /// Prints a statement, if threads run it in a special way.
     pub(in crate::backend) fn on_device(&mut self, s: &Stmt, path: &mut [usize]) -> bool {
         if self.place().barriers.contains(path) {
             self.barrier();
@@ -110,7 +108,7 @@ impl Writer<'_> {
             Stmt::Fill { array, lo, hi, value } if !self.place().held.contains_key(array) => {
                 self.fill_together(*array, lo, hi, value);
             }
-            // Workspaces are declared.
+            // Workspaces are declared instead.
             Stmt::Reserve { array, len } => {
                 let at = self.place().reserves.iter().position(|a| a == array);
                 if let Some(at) = at {
@@ -127,7 +125,7 @@ impl Writer<'_> {
         true
     }
 
-    /// Loops whose iterations units take in turn.
+    /// Loops whose iterations are dealt out to units.
     fn parallel(
         &mut self,
         unit: Unit,
@@ -175,13 +173,13 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a loop has surely so few iterations, so that each of as many threads has one.
+    /// Whether a loop certainly has at most this many iterations, so that each of as many threads has one.
     fn is_at_most(&mut self, var: Var, lo: &Expr, hi: &Expr, most: i64) -> bool {
         let own = mentions(hi, var) || *lo != int(0);
         !own && surely_most(hi, &self.place().counted).is_some_and(|count| count <= most)
     }
 
-    /// The head of a block that each thread runs once, or not at all.
+    /// The head of a block that each thread runs at most once.
     fn once(&mut self, var: Var, first: &str, hi: &Expr, all: i64) {
         let (name, bound) = (self.var(var).to_owned(), self.expr(hi));
         self.line(&format!("int64_t {name} = {first};"));
@@ -191,7 +189,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Lets every thread begin with what leaves other values as they are.
+    /// Initialises reduction variables of every thread with the identity.
     fn begin(&mut self, combined: &[Reduction]) {
         for c in combined {
             let ty = self.function.vars[c.var].ty;
@@ -204,7 +202,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Gives every thread what all have together.
+    /// Gives every thread the combined value.
     fn end(&mut self, combined: &[Reduction]) {
         for c in combined {
             let ty = self.function.vars[c.var].ty;
@@ -216,7 +214,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What all threads of the unit have of a variable together.
+    /// The combined value of a variable over all threads of the unit.
     fn over_threads(&mut self, op: ReduceOp, ty: Type, name: &str) -> String {
         let Place { shape: Shape { threads, width }, in_warp, .. } = *self.place();
         let (op, ty) = (op.name(), suffix(ty));
@@ -226,7 +224,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A statement that writes to an array: of those that run the same, one thread does it.
+    /// A statement that writes to an array: of several threads that run it, one does.
     fn by_one(&mut self, array: Array, line: &str) {
         let place = self.place();
         let width = place.shape.width;
@@ -244,7 +242,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The threads of the unit fill a part of an array together.
+    /// Fills a range of an array, by all threads of the unit.
     fn fill_together(&mut self, array: Array, lo: &Expr, hi: &Expr, value: &Expr) {
         let Place { shape: Shape { threads, width }, unit, .. } = *self.place();
         let (first, step) = match unit {
@@ -268,7 +266,7 @@ impl Writer<'_> {
         ));
     }
 
-    /// Waits for the other threads of the unit.
+    /// A barrier for the threads of the unit.
     fn barrier(&mut self) {
         let Place { shape: Shape { width, .. }, unit, .. } = *self.place();
         match unit {

@@ -1,7 +1,7 @@
-//! Whether a loop stores to an element of an array once at most.
+//! Whether a loop stores to each element of an array at most once.
 //!
 //! ```text
-//! for j in 0..min(n - 16 * j0, 16) {                        w_vals[j * 32 + k] is another element each time,
+//! for j in 0..min(n - 16 * j0, 16) {                        w_vals[j * 32 + k] is a different element each time,
 //!   for k in 0..min(m - 32 * k0, 32) on gpu_thread {        since k is below 32
 //!     p = j * 32 + k
 //!     w_vals[p] = ..
@@ -14,7 +14,7 @@ use crate::ir::build::int;
 use crate::ir::flow::{arrays, assigned, mentions, replace};
 use crate::ir::{Expr, Stmt};
 
-/// Whether a loop does nothing with an array but store to it, never twice to the same element.
+/// Whether a loop uses an array only to store to it, never twice to the same element.
 pub(super) fn each_its_own(s: &Stmt, array: Array) -> bool {
     let mut used = vec![];
     arrays(s, &mut used);
@@ -28,18 +28,18 @@ pub(super) fn each_its_own(s: &Stmt, array: Array) -> bool {
     way.are_apart(&changed)
 }
 
-/// What is on the way to a store.
+/// The path to a store.
 #[derive(Default)]
 struct Way {
-    /// The loops around, and how many values they have at most.
+    /// The surrounding loops, with their largest trip counts.
     loops: Vec<(Var, i64)>,
-    /// What variables were given on the way, in order.
+    /// The assignments of variables on the path, in order.
     given: Vec<(Var, Expr)>,
     index: Option<Expr>,
 }
 
 impl Way {
-    /// Goes to the store to an array; whether there is one, in loops with a known number of values.
+    /// Searches for the store to an array; returns whether there is one, within loops of bounded trip counts.
     fn find(&mut self, block: &[Stmt], array: Array) -> bool {
         for s in block {
             let (loops, given) = (self.loops.len(), self.given.len());
@@ -55,7 +55,7 @@ impl Way {
                     let most = surely_most(hi, &[]).unwrap_or(i64::MAX);
                     self.loops.push((*var, most.max(1)));
                 }
-                // Nothing tells the iterations apart.
+                // The iterations cannot be distinguished.
                 Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } => continue,
                 _ => {}
             }
@@ -70,8 +70,8 @@ impl Way {
         false
     }
 
-    /// Whether other values of the loops' variables give another index; `changed` are all variables that
-    /// are not the same in every iteration.
+    /// Whether different values of the loops' variables give different indices; `changed` are all variables that
+    /// differ between iterations.
     fn are_apart(&self, changed: &[Var]) -> bool {
         let Some(index) = self.index.clone() else { return false };
         let once = |var: &Var| changed.iter().filter(|v| *v == var).count() == 1;
@@ -92,7 +92,7 @@ impl Way {
         if loads || changed.iter().any(|v| !is_loop(v) && mentions(&index, *v)) {
             return false;
         }
-        // As digits of a number: each step is further than all smaller ones together.
+        // As with digits of a number, each step exceeds the sum of all smaller ones.
         steps.sort_unstable();
         let mut reach = 0_i64;
         steps.into_iter().all(|(step, count)| {
@@ -103,7 +103,7 @@ impl Way {
     }
 }
 
-/// By how much an expression grows with a variable, if always by as much.
+/// The constant by which an expression grows with a variable, if there is one.
 fn factor(e: &Expr, var: Var) -> Option<i64> {
     match e {
         e if !mentions(e, var) => Some(0),
@@ -124,7 +124,7 @@ mod tests {
     use crate::ids::{Array, Id};
     use crate::ir::parse::parse;
 
-    /// Whether the first statement stores to elements of w of its own in each iteration.
+    /// Whether the first statement stores to different elements of `w` in each iteration.
     fn is_own(text: &str) -> bool {
         let head = "fn f(n: i64, c: in [i64], w: out [i64]) {\n  var i, j, k, p, q: i64\n";
         let function = parse(&format!("{head}{text}\n}}\n")).unwrap();

@@ -1,7 +1,7 @@
-//! A kernel: its parameters, what every thread computes first, and its loops.
+//! A kernel: its parameters, the values that every thread computes first, and its loops.
 //!
-//! Arrays are `__restrict__`, so that loads of operands may move, but for those that threads hand values on
-//! by: to compilers that promise says that nobody else writes to them, a barrier or not.
+//! Arrays are `__restrict__`, so that loads of operands may move, except arrays through which threads exchange values:
+//! to compilers, `__restrict__` means that no other thread writes to them, despite barriers.
 
 use super::barriers::barriers;
 use super::device::{Place, exchanged, reread};
@@ -15,8 +15,8 @@ use crate::ir::{ArrayRole, Function, Stmt};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Blocks of so many threads can be started however many registers a thread has; compilers choose best if
-/// they are not told of them.
+/// A block of this many threads can be launched however many registers a thread uses; compilers choose best without a
+/// launch bound.
 const ANY: i64 = 256;
 
 /// The kernels of a function as text.
@@ -58,7 +58,7 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
     out
 }
 
-/// The parameters of a kernel; what it reads and writes may be known by several threads.
+/// The parameters of a kernel; threads may exchange values through arrays in `reread`.
 fn params(writer: &Writer<'_>, arguments: &[LaunchArgument], reread: &BTreeSet<Array>) -> String {
     let function = writer.function;
     let param = |argument: &LaunchArgument| match *argument {
@@ -77,7 +77,7 @@ fn params(writer: &Writer<'_>, arguments: &[LaunchArgument], reread: &BTreeSet<A
     arguments.iter().map(param).collect::<Vec<String>>().join(", ")
 }
 
-/// What a kernel runs, without what it does not need of what every thread computes.
+/// The statements of a kernel, with only those common values that it needs.
 pub(super) fn needed(step: &Step) -> Vec<Stmt> {
     let mut kept: Vec<Stmt> = step.own.clone();
     for s in step.common.iter().rev() {

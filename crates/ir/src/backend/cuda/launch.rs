@@ -1,8 +1,8 @@
-//! How the kernels of a function are started: what they take, and what is allocated after them.
+//! How the kernels of a function are launched: their arguments, and the arrays to allocate after them.
 //!
 //! ```text
-//! compute_y_1(A1_size, tamis_lengths)       y_at, y_edge are allocated after it, unless the host knows how long
-//! compute_y_2(A2_pos, A1_size, pA1_begins)  leaves a table that follows from A2_pos alone
+//! compute_y_1(A1_size, tamis_lengths)       y_at, y_edge are allocated after it, unless the host knows their lengths
+//! compute_y_2(A2_pos, A1_size, pA1_begins)  writes a table that depends on A2_pos alone
 //! ```
 
 use super::kernel::needed;
@@ -25,29 +25,28 @@ pub struct Kernels {
     pub common: Vec<Array>,
 }
 
-/// How a kernel is started.
+/// How a kernel is launched.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Launch {
     /// Its name in the text.
     pub name: String,
     /// The threads of each block.
     pub threads: u32,
-    /// Whether any number of blocks may run it, or only one.
+    /// Whether any number of blocks may run it, instead of exactly one.
     pub many: bool,
-    /// How many blocks have something to do: assignments, and a count by what these assign. `None` where that
-    /// follows from more.
+    /// The number of blocks with work: assignments, and an expression in terms of these. `None` if it depends on more.
     pub blocks: Option<(Vec<Stmt>, Expr)>,
-    /// What it takes, in order.
+    /// Its arguments, in order.
     pub arguments: Vec<LaunchArgument>,
-    /// Arrays that are to be allocated after it, which leaves their lengths one behind the other.
+    /// Arrays to allocate after it; it writes their lengths one behind the other.
     pub reserves: Vec<Array>,
-    /// How it finds out these lengths, which the host may do as well: see [`lengths`](super::lengths()).
+    /// The statements that compute these lengths, which the host may run as well: see [`lengths`](super::lengths()).
     pub lengths: Vec<Stmt>,
-    /// What it leaves, if operands alone decide that, for kernels after it and other calls.
+    /// The table that it writes, if the table depends on operands alone: for later kernels and other calls.
     pub table: Option<Table>,
 }
 
-/// What a kernel takes.
+/// An argument of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaunchArgument {
     /// A parameter of the function, by its value.
@@ -60,12 +59,12 @@ pub enum LaunchArgument {
     Lengths,
 }
 
-/// Arrays that kernels share and one of them fills by operands alone.
+/// Arrays that kernels share, filled by one of them from operands alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
     /// The arrays.
     pub arrays: Vec<Array>,
-    /// What is read of operands.
+    /// The operands' arrays that are read.
     pub inputs: Vec<Array>,
 }
 
@@ -76,7 +75,7 @@ impl Launch {
     }
 }
 
-/// How a function runs on a GPU; or, in words, why it runs on the host.
+/// How a function runs on a GPU; or the reason, in words, why it runs on the host.
 pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
     let names = names::functions(functions);
     let of = |(function, name): (&&Function, String)| {
@@ -96,7 +95,7 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
     functions.iter().zip(names).map(of).collect()
 }
 
-/// How many blocks a kernel has something to do for, each loop over blocks and each filled array by itself.
+/// The number of blocks with work, over all loops over blocks and filled arrays.
 fn blocks(step: &Step) -> Option<(Vec<Stmt>, Expr)> {
     let (mut before, mut counts) = (vec![], vec![]);
     for s in needed(step) {
@@ -115,8 +114,8 @@ fn blocks(step: &Step) -> Option<(Vec<Stmt>, Expr)> {
     Some((before, most))
 }
 
-/// What a kernel takes: of the function's parameters and the arrays that its kernels share what it
-/// uses, then where it leaves what the host is to know.
+/// The arguments of a kernel: those parameters of the function and shared arrays that it uses, then the addresses of
+/// what the host reads.
 pub(super) fn arguments(function: &Function, step: &Step) -> Vec<LaunchArgument> {
     let body = needed(step);
     let mut used = Used::none(function.vars.len(), function.arrays.len());
@@ -148,7 +147,7 @@ fn common(function: &Function) -> Vec<Array> {
     arrays.filter(|(_, a)| a.role == ArrayRole::Common).map(|(id, _)| id).collect()
 }
 
-/// What a kernel leaves, if operands alone decide that and nobody else writes to it.
+/// The table that a kernel writes, if it depends on operands alone and no other kernel writes to it.
 fn table(function: &Function, steps: &[Step], k: usize) -> Option<Table> {
     let is = |array: &Array, role: ArrayRole| function.arrays[*array].role == role;
     let step = &steps[k];

@@ -1,5 +1,5 @@
-//! How long arrays have to be, found out by the host: where numbers and ends of operands tell, no kernel
-//! has to be waited for.
+//! Computes lengths of arrays on the host: if numbers and last elements of operands determine them, the host need not
+//! wait for a kernel.
 //!
 //! ```text
 //! tiles = (A2_pos[A1_size] + 4095) / 4096; reserve y_at, tiles        A2_pos has A1_size + 1 elements, and ends with 70000
@@ -11,7 +11,7 @@ use crate::ids::{Array, Var};
 use crate::ir::{Expr, Stmt};
 use std::collections::BTreeMap;
 
-/// What the host knows of a call.
+/// The values that the host knows in a call.
 pub trait HostValues {
     /// The value of a parameter.
     fn scalar(&self, var: Var) -> Option<Scalar>;
@@ -19,8 +19,8 @@ pub trait HostValues {
     fn element(&self, array: Array, at: i64) -> Option<i64>;
 }
 
-/// The lengths that statements ([`Launch::lengths`](super::Launch::lengths)) ask for, one behind the
-/// other; `None` where only the device knows one.
+/// The lengths that statements ([`Launch::lengths`](super::Launch::lengths)) compute, one behind the other; `None` if
+/// only the device knows one.
 pub fn lengths(stmts: &[Stmt], known: &dyn HostValues) -> Option<Vec<i64>> {
     let mut host = Host { vars: BTreeMap::new(), known };
     let mut found = vec![];
@@ -34,7 +34,7 @@ pub fn lengths(stmts: &[Stmt], known: &dyn HostValues) -> Option<Vec<i64>> {
     Some(found)
 }
 
-/// How many blocks a kernel ([`Launch::blocks`](super::Launch::blocks)) has work for; `None` where only the device
+/// The number of blocks of a kernel ([`Launch::blocks`](super::Launch::blocks)) with work; `None` if only the device
 /// knows.
 pub fn blocks((before, count): &(Vec<Stmt>, Expr), known: &dyn HostValues) -> Option<u32> {
     let mut host = Host { vars: BTreeMap::new(), known };
@@ -43,7 +43,7 @@ pub fn blocks((before, count): &(Vec<Stmt>, Expr), known: &dyn HostValues) -> Op
     Some(u32::try_from(count.max(1)).unwrap_or(u32::MAX))
 }
 
-/// The elements of arrays that lengths tell: of each the array, the element's index, and its value.
+/// The elements of arrays that follow from lengths: each with its array, index and value.
 pub fn told(stmts: &[Stmt], lengths: &[i64], known: &dyn HostValues) -> Vec<(Array, i64, i64)> {
     let host = Host { vars: BTreeMap::new(), known };
     let reserved = stmts.iter().filter_map(|s| match s {
@@ -65,7 +65,7 @@ struct Host<'k> {
 }
 
 impl Host<'_> {
-    /// Notes what variables have.
+    /// Records the values of assigned variables.
     fn assigned(&mut self, stmts: &[Stmt]) {
         for s in stmts {
             if let Stmt::Assign { var, value } = s {

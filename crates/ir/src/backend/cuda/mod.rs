@@ -6,20 +6,17 @@
 //!     for (int64_t thread = threadIdx.x; thread < ..; thread += 256) {
 //! ```
 //!
-//! A function becomes kernels that run one after another: one per parallel loop at the top, one
-//! that fills what is filled before, and one of a single thread for what is left between. A
-//! kernel takes what it uses of the parameters of the function and of arrays that kernels share
-//! ([`Kernels::common`]), arrays by their addresses, and the address of an `int` that gets the status if it
-//! may fail ([`Launch::arguments`]). How long arrays of the function have to be is found out by a kernel of
-//! one thread, which leaves the lengths for the host ([`Launch::reserves`]), or by the host itself
-//! ([`lengths()`]). Loops go on by the number of blocks and threads there are, so any number of blocks is
-//! right ([`Launch`]).
+//! A function becomes kernels that run one after another: one per outermost parallel loop, one per fill, and one with
+//! a single thread for consecutive other statements. A kernel takes the parameters of the function that it uses, the
+//! shared arrays ([`Kernels::common`]) by their addresses, and, if it may fail, the address of an `int` for the status
+//! ([`Launch::arguments`]). Lengths of arrays to allocate are computed by a kernel of one thread, which leaves them
+//! for the host ([`Launch::reserves`]), or by the host itself ([`lengths()`]). Loops advance by the number of blocks
+//! and threads, so any number of blocks is correct ([`Launch`]).
 //!
-//! All threads of a block compute what is outside of its loops over threads, and one of them stores
-//! it. What they share of it is never under a condition that differs between them, so barriers and
-//! warps' exchanges are met by all. Workspaces of a block or warp that its threads fill and read are in memory
-//! that they share (`workspaces.rs`), and barriers stand only where a thread may come upon what another one
-//! did (`barriers.rs`).
+//! All threads of a block run the statements outside of its loops over threads, and one of them stores. Shared
+//! statements are never under a condition that differs between threads, so all threads meet barriers and warp
+//! exchanges. Workspaces of a block or warp that its threads fill and read are in shared memory (`workspaces.rs`), and
+//! barriers are only where a thread may meet an access of another one (`barriers.rs`).
 
 mod barriers;
 mod device;
@@ -53,7 +50,7 @@ pub fn emit(functions: &[&Function]) -> String {
     format!("{HEAD}{}{body}", prelude.trim_start())
 }
 
-/// Why a function runs on the host, where it does: none of its loops is a kernel.
+/// Why a function runs on the host, if it does: none of its loops is a kernel.
 pub fn why_on_host(function: &Function) -> Option<String> {
     plan::steps(function).err()
 }

@@ -1,4 +1,4 @@
-//! Which kernels a function becomes.
+//! The kernels that a function becomes.
 //!
 //! ```text
 //! n = A2_pos[A1_size]                        computed by every kernel that needs it
@@ -14,12 +14,12 @@ use crate::ir::flow::{arrays, assigned, exposes, mentions};
 use crate::ir::parallel::has_parallel;
 use crate::ir::{ArrayRole, Expr, Function, Stmt, Unit};
 
-/// What a kernel is called.
+/// The name of a kernel.
 pub(super) fn kernel_name(function: &str, k: usize) -> String {
     format!("{function}_{}", k + 1)
 }
 
-/// Whether something in a block ends the call.
+/// Whether a statement in a block ends the call.
 pub(super) fn fails(block: &[Stmt]) -> bool {
     block.iter().any(|s| matches!(s, Stmt::Fail(_)) || s.blocks().any(fails))
 }
@@ -28,9 +28,9 @@ pub(super) fn fails(block: &[Stmt]) -> bool {
 pub(super) struct Step {
     pub(super) kind: Kind,
     pub(super) shape: Shape,
-    /// What every thread computes for itself.
+    /// Statements that every thread runs for itself.
     pub(super) common: Vec<Stmt>,
-    /// What the kernel is for.
+    /// The kernel's own statements.
     pub(super) own: Vec<Stmt>,
     /// Arrays that threads have for themselves, or share.
     pub(super) workspaces: Workspaces,
@@ -47,7 +47,7 @@ impl Step {
     }
 }
 
-/// What runs a kernel.
+/// How a kernel runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Loops over blocks.
@@ -56,7 +56,7 @@ pub(super) enum Kind {
     Fill,
     /// One thread.
     Serial,
-    /// One thread, which finds out how long arrays have to be.
+    /// One thread, which computes lengths of arrays.
     Lengths,
 }
 
@@ -80,14 +80,14 @@ pub(super) fn steps(function: &Function) -> Result<Vec<Step>, String> {
 
 struct Planner<'f> {
     function: &'f Function,
-    /// What every kernel computes for itself.
+    /// Statements that every kernel runs for itself.
     common: Vec<Stmt>,
     workspaces: Workspaces,
-    /// Those of them that threads have for themselves and that kernels used.
+    /// Arrays that threads have for themselves, and that kernels have used.
     lent: Vec<Array>,
-    /// What kernels leave in variables, for nobody.
+    /// Variables that kernels assign, which no other kernel can read.
     given: Vec<Var>,
-    /// Arrays whose elements every kernel may ask for from now on.
+    /// Arrays whose elements every kernel may read from now on.
     known: Vec<Array>,
     steps: Vec<Step>,
 }
@@ -114,7 +114,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A value outside of all loops: of what no kernel changes any more.
+    /// A value outside of all loops, which no kernel changes any more.
     fn computed_by_all(&mut self, var: Var, value: &Expr, s: &Stmt) -> Result<(), String> {
         let mut loaded = vec![];
         arrays(s, &mut loaded);
@@ -159,7 +159,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Around loops over blocks there are conditions at most.
+    /// Checks that loops over blocks are inside of conditions at most.
     fn grid(&self, s: &Stmt) -> Result<(), String> {
         match s {
             Stmt::Parallel { .. } | Stmt::Assign { .. } | Stmt::Comment(_) => Ok(()),
@@ -170,7 +170,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Threads cannot sort, allocate, or use arrays of the kernel that they would share.
+    /// Checks that threads do not sort, allocate, or use arrays of the kernel that they would share.
     fn possible(&self, s: &Stmt, changed: &[Array]) -> Result<(), String> {
         match s {
             Stmt::Sort { .. } => return Err("it sorts".to_owned()),
@@ -192,7 +192,7 @@ impl Planner<'_> {
             let name = &self.function.arrays[*array].name;
             return Err(format!("what it does depends on the length of {name}"));
         }
-        // A thread for itself may go where it likes: there is nothing to wait for.
+        // A thread alone may run any control flow: it waits for no other.
         let changed = match s {
             Stmt::Parallel { unit: Unit::Thread, .. } => &[],
             _ => changed,
@@ -200,7 +200,7 @@ impl Planner<'_> {
         s.blocks().flatten().try_for_each(|s| self.possible(s, changed))
     }
 
-    /// Nothing is handed on from kernel to kernel but by arrays.
+    /// Checks that kernels pass values on only in arrays.
     fn independent(&mut self, s: &Stmt) -> Result<(), String> {
         let own = std::slice::from_ref(s);
         self.given_away(|v| exposes(own, v))?;
@@ -222,7 +222,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Fails if a variable that a kernel leaves is wanted.
+    /// Fails if a variable that a kernel assigns is read later.
     fn given_away(&self, wanted: impl Fn(Var) -> bool) -> Result<(), String> {
         match self.given.iter().find(|v| wanted(**v)) {
             Some(var) => {
@@ -266,7 +266,7 @@ pub(super) fn changed(s: &Stmt) -> Vec<Array> {
     s.blocks().flatten().flat_map(changed).chain(named).collect()
 }
 
-/// The arrays whose lengths an expression asks for.
+/// The arrays whose lengths an expression reads.
 fn lengths(e: &Expr, found: &mut Vec<Array>) {
     e.walk(&mut |e| {
         if let Expr::Len(array) = e {

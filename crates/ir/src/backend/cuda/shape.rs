@@ -1,4 +1,4 @@
-//! How many threads run the loops of a kernel.
+//! The number of threads that run the loops of a kernel.
 //!
 //! ```text
 //! for warp in 0..32 on gpu_warp { for thread in 0..8 on gpu_thread { .. } }      256 threads, 8 of them a warp
@@ -12,7 +12,7 @@ use crate::ir::{Expr, Stmt, Unit};
 pub(super) const WARP: i64 = 32;
 /// The most threads of a block.
 const MOST: i64 = 1024;
-/// The threads of a block where no loop says how many.
+/// The threads of a block if no loop determines their number.
 pub(super) const USUAL: i64 = 256;
 
 /// The threads of a block.
@@ -20,12 +20,12 @@ pub(super) const USUAL: i64 = 256;
 pub(super) struct Shape {
     /// All.
     pub(super) threads: i64,
-    /// Those of a warp, or of the part of one that takes an iteration of a loop over warps.
+    /// The threads of a warp, or of the part of one that runs an iteration of a loop over warps.
     pub(super) width: i64,
 }
 
-/// The threads that run a loop over blocks. Loops go on by as many as there are, so these are a
-/// choice of speed.
+/// The threads that run a loop over blocks. Loops advance by the number of threads, so any number is correct, and this
+/// one is fast.
 pub(super) fn shape(s: &Stmt) -> Shape {
     let mut most = Most::default();
     most.of(s, false);
@@ -38,13 +38,13 @@ pub(super) fn shape(s: &Stmt) -> Shape {
     };
     match warps {
         None => shape(if threads == 0 { WARP } else { threads.min(MOST) }, WARP),
-        // Nothing for the other threads of a warp to do.
+        // The other threads of a warp would have no work.
         Some(warps) if threads == 0 => shape(warps, 1),
         Some(warps) => shape(warps.saturating_mul(width), width),
     }
 }
 
-/// The most iterations of loops over warps, if there are any, and over threads.
+/// The largest trip counts of loops over warps, if there are any, and of those over threads.
 #[derive(Default)]
 struct Most {
     warps: Option<i64>,
@@ -70,7 +70,7 @@ impl Most {
     }
 }
 
-/// How many values there are at most between bounds, where constants tell.
+/// The largest trip count between two bounds, if constants determine it.
 fn count(lo: &Expr, hi: &Expr) -> Option<i64> {
     let from = match lo {
         Expr::Const(c) => c.as_i64(),
@@ -79,7 +79,7 @@ fn count(lo: &Expr, hi: &Expr) -> Option<i64> {
     Some(most(hi)?.checked_sub(from)?.max(1))
 }
 
-/// What an index is about at most; what is subtracted from it counts as 0.
+/// The approximate upper limit of an index, in which subtracted values count as 0.
 fn most(e: &Expr) -> Option<i64> {
     bounded(e, &|_| true)
 }

@@ -1,4 +1,4 @@
-//! Where the workspaces of kernels live.
+//! The memory of kernels' workspaces.
 //!
 //! ```text
 //! w inside of a loop over threads       double w_vals[8];                    of each thread, in registers
@@ -19,20 +19,20 @@ use crate::ir::parallel::owners;
 use crate::ir::{ArrayDecl, ArrayRole, Expr, Function, Stmt, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most elements of an array that a thread holds for itself.
+/// The largest number of elements of an array that a thread holds in registers.
 const MOST_HELD: i64 = 64;
-/// The bytes that the threads of a block can share without being asked at run time.
+/// The bytes of shared memory that a block has by default.
 const MOST_SHARED: i64 = 48 << 10;
-/// What a block's sum takes of them: a number of 8 bytes for each warp.
+/// The part of these for a block's sum: a number of 8 bytes for each warp.
 const BLOCK_SUM: i64 = 32 * 8;
 
-/// The workspaces of a function, and how many elements they have.
+/// The workspaces of a function, and their numbers of elements.
 #[derive(Clone, Default)]
 pub(super) struct Workspaces {
-    /// Every thread has one for itself.
+    /// Arrays that every thread has for itself.
     pub(super) held: BTreeMap<Array, i64>,
-    /// The threads of a block, or of each warp, have one together; in a kernel also what threads have for
-    /// themselves in memory of their block.
+    /// Arrays that the threads of a block, or of each warp, share; within a kernel also arrays of single threads in
+    /// memory of their block.
     pub(super) shared: BTreeMap<Array, (Unit, i64)>,
 }
 
@@ -84,8 +84,8 @@ impl Workspaces {
         self.shared.iter().map(|(&array, &(unit, _))| (array, unit)).collect()
     }
 
-    /// The addresses in a kernel; fails if what the threads of a block share is too large. Memory that is
-    /// left is for what threads have for themselves and no register can hold.
+    /// The addresses in a kernel; fails if shared arrays are too large. Remaining shared memory is for arrays of
+    /// single threads that do not fit registers.
     pub(super) fn fitted(
         &self,
         function: &Function,
@@ -126,7 +126,7 @@ impl Workspaces {
         Ok(fitted)
     }
 
-    /// The declarations of those that are used, with their names.
+    /// The declarations of used arrays, with their names.
     pub(super) fn declared(
         &self,
         function: &Function,
@@ -161,7 +161,7 @@ impl Workspaces {
     }
 }
 
-/// How many of its kind a block has.
+/// The number of such units in a block.
 fn copies(unit: Unit, shape: Shape) -> i64 {
     match unit {
         Unit::Core | Unit::Block => 1,
@@ -170,13 +170,12 @@ fn copies(unit: Unit, shape: Shape) -> i64 {
     }
 }
 
-/// How far one is from the next: those of threads an odd number of elements, so that threads that go through
-/// theirs in step do not meet in a bank.
+/// The distance between copies. Between threads it is odd, so that threads in lockstep do not access the same bank.
 fn stride(unit: Unit, len: i64) -> i64 {
     if unit == Unit::Thread { len | 1 } else { len }
 }
 
-/// How many elements an array has at most, where constants tell.
+/// The largest length of an array, if constants determine it.
 fn longest(block: &[Stmt], array: Array, body: &[Stmt]) -> Option<i64> {
     let mut most = 0;
     for s in block {
@@ -192,7 +191,7 @@ fn longest(block: &[Stmt], array: Array, body: &[Stmt]) -> Option<i64> {
     Some(most)
 }
 
-/// What an expression is at most, or the values that a variable is given.
+/// The upper limit of an expression, or of the values assigned to a variable.
 fn at_most(e: &Expr, body: &[Stmt]) -> Option<i64> {
     match e {
         Expr::Var(var) => {
@@ -206,7 +205,7 @@ fn at_most(e: &Expr, body: &[Stmt]) -> Option<i64> {
     }
 }
 
-/// What a variable is given in a block.
+/// The values assigned to a variable in a block.
 fn values(block: &[Stmt], var: Var) -> Vec<&Expr> {
     let mut found = vec![];
     for s in block {
@@ -218,7 +217,7 @@ fn values(block: &[Stmt], var: Var) -> Vec<&Expr> {
     found
 }
 
-/// Whether compilers know the elements at which an array is used, once they have unrolled `loops`.
+/// Whether compilers know the indices at which an array is used, once they have unrolled `loops`.
 fn is_at_constants(s: &Stmt, array: Array, loops: &mut Vec<Var>) -> bool {
     let is_known = |e: &Expr| {
         let mut known = true;
@@ -273,7 +272,7 @@ fn sums(function: &Function, s: &Stmt) -> BTreeSet<(String, Register)> {
 mod tests {
     use crate::ir::parse::parse;
 
-    /// The text of a function with so many elements of w, and this in a loop over blocks.
+    /// The text of a function with a workspace of `len` elements, and this body in a loop over blocks.
     fn text(len: &str, body: &str) -> String {
         let function = parse(&format!(
             "fn f(n: i64, x: in [i64], y: shared [i64]) {{\n  local w: [i64]\n  \
@@ -283,7 +282,7 @@ mod tests {
         crate::backend::cuda::emit(&[&function.unwrap()])
     }
 
-    /// Why the same is none of a GPU.
+    /// Why such a function cannot run on a GPU.
     fn refused(len: &str, body: &str) -> String {
         let text = format!(
             "fn f(n: i64, x: in [i64], y: shared [i64]) {{\n  local w: [i64]\n  \
@@ -319,7 +318,7 @@ mod tests {
         let cuda = text("4", &alone("x[t]"));
         assert!(cuda.contains("__shared__ int64_t tamis_w[320];"), "{cuda}");
         assert!(cuda.contains("*const w = tamis_w + threadIdx.x * 5;"), "{cuda}");
-        // No memory of a block is left for so much.
+        // The block's memory has no room for this many.
         let many = alone("x[t]").replace("0..64", "0..256");
         assert!(text("64", &many).contains("  int64_t w[64];"));
     }
