@@ -1,4 +1,4 @@
-//! What each loop of a function did, with its bounds and without the loops in it.
+//! The counts of each loop of a function, including its bounds and excluding inner loops.
 //!
 //! ```text
 //! for i in 0..n {                            3 iterations, 3 stores
@@ -16,21 +16,21 @@ use crate::ir::{Expr, Function, Stmt};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-/// A loop, and what it did.
+/// A loop and its counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loop {
     /// The variable that a `for` loop counts, or the variables that the condition of a `while` loop reads.
     pub vars: Vec<Var>,
-    /// The loop around it, by its index in the list.
+    /// The index of the surrounding loop in the list.
     pub within: Option<usize>,
-    /// What it did, with its bounds and without the loops in it.
+    /// The counts, including its bounds and excluding inner loops.
     pub counts: Counts,
 }
 
-/// The loops of a function: outer ones before those in them.
+/// The loops of a function, outer ones before inner ones.
 pub(super) struct Loops<'f> {
     loops: Vec<Loop>,
-    /// The index of each in the list: statements are borrowed as long as these are.
+    /// The index of each loop in the list, by the address of its statement, which stays borrowed.
     indices: HashMap<*const Stmt, usize>,
     function: PhantomData<&'f Function>,
 }
@@ -59,14 +59,14 @@ impl<'f> Loops<'f> {
         }
     }
 
-    /// Counts what a statement did, if it is a loop.
+    /// Adds the counts of a statement, if it is a loop.
     pub(super) fn ended(&mut self, s: &Stmt, before: Counts, after: Counts) {
         if let Some(&at) = self.indices.get(&std::ptr::from_ref(s)) {
             self.loops[at].counts.add(after.beyond(before));
         }
     }
 
-    /// What each did by itself.
+    /// The counts of each loop on its own.
     pub(super) fn done(self) -> Vec<Loop> {
         let mut own = self.loops.clone();
         for inner in &self.loops {

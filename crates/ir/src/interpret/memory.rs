@@ -37,7 +37,7 @@ pub enum Buffer {
     F64(Vec<f64>),
 }
 
-/// The same code for elements of whatever type.
+/// Expands to the same code for each element type.
 macro_rules! each {
     ($buffer:expr, $v:ident => $body:expr) => {
         match $buffer {
@@ -58,7 +58,7 @@ macro_rules! each {
     };
 }
 
-/// What a run did.
+/// The counts of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Iterations of all loops.
@@ -69,12 +69,12 @@ pub struct Counts {
     pub stores: u64,
     /// Bytes of the elements that were loaded and stored.
     pub moved: u64,
-    /// Bytes of the function's own arrays, as long as they were reserved.
+    /// Bytes of local arrays, by their reserved lengths.
     pub bytes: u64,
 }
 
 impl Counts {
-    /// Adds what others did.
+    /// Adds other counts.
     pub fn add(&mut self, other: Counts) {
         self.iterations += other.iterations;
         self.loads += other.loads;
@@ -83,7 +83,7 @@ impl Counts {
         self.bytes += other.bytes;
     }
 
-    /// What was done beyond that.
+    /// The difference from earlier counts.
     #[must_use]
     pub fn beyond(self, before: Counts) -> Counts {
         Counts {
@@ -96,12 +96,12 @@ impl Counts {
     }
 }
 
-/// A breach of the semantics: a mistake of whoever made the function; or the limit of iterations.
+/// A breach of the semantics, a mistake of the code that made the function; or the limit of iterations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault(String);
 
 impl Fault {
-    /// What is said of a run that takes more iterations than it may.
+    /// The message for a run with too many iterations.
     const LIMIT: &str = "the limit of iterations is reached";
 
     pub(super) fn new(message: impl Into<String>) -> Fault {
@@ -112,7 +112,7 @@ impl Fault {
         Fault::new(Fault::LIMIT)
     }
 
-    /// Whether the run took more iterations or longer arrays than it might, and nothing else was wrong.
+    /// Whether the run exceeded the limit of iterations or of array lengths, and nothing else was wrong.
     pub fn is_limit(&self) -> bool {
         self.0 == Fault::LIMIT
     }
@@ -127,7 +127,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Buffer {
-    /// So many zeros; of complex numbers the parts.
+    /// `len` zeros; for complex numbers, the number of real and imaginary parts.
     pub fn of(elem: DataType, len: usize) -> Buffer {
         match elem {
             DataType::Bool => Buffer::Bool(vec![0; len]),
@@ -148,7 +148,7 @@ impl Buffer {
         }
     }
 
-    /// An array of these values of its register type, if all fit.
+    /// An array of these values of its register type, if all of them fit.
     pub fn holding(elem: DataType, values: &[Scalar]) -> Option<Buffer> {
         let mut buffer = Buffer::of(elem, values.len());
         let fits = values.iter().enumerate().all(|(at, &value)| buffer.set(at, value));
@@ -184,12 +184,12 @@ impl Buffer {
         self.len() == 0
     }
 
-    /// Where the elements lie in memory.
+    /// The address of the elements.
     pub fn as_ptr(&self) -> *const u8 {
         each!(self, v => v.as_ptr().cast())
     }
 
-    /// Where the elements lie in memory, to be written.
+    /// The address of the elements, for writing.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         each!(self, v => v.as_mut_ptr().cast())
     }
@@ -266,7 +266,7 @@ impl Memory {
         }
     }
 
-    /// Takes an argument over, whose elements are defined or not; inputs always are.
+    /// Takes an argument, whose elements are defined or not; those of inputs always are.
     pub(super) fn give(
         &mut self,
         array: Array,
@@ -286,7 +286,7 @@ impl Memory {
         self.arrays[array.index()].len()
     }
 
-    /// Bytes of the arrays that are gone when the function ends: they only grow.
+    /// Bytes of the arrays that are freed when the function ends: they never shrink.
     pub(super) fn own_bytes(&self, function: &Function) -> u64 {
         let arrays =
             function.arrays.iter().zip(&self.arrays).filter(|(decl, _)| decl.role.is_own());
@@ -341,7 +341,7 @@ impl Memory {
         }
     }
 
-    /// Makes an array at least so long; false if that cannot be had.
+    /// Makes an array at least `len` long; false if that is impossible.
     pub(super) fn reserve(&mut self, array: Array, len: i64) -> bool {
         let Ok(len) = usize::try_from(len) else { return false };
         let old = self.len(array);

@@ -1,8 +1,8 @@
-//! The interpreter: runs the imperative form exactly as its semantics say, and checks everything
-//! that compiled code takes for granted: bounds, narrowing stores, reads of undefined elements.
+//! The interpreter: runs the imperative form exactly by its semantics, and checks everything that compiled code
+//! assumes: bounds, narrowing stores, reads of undefined elements.
 //!
-//! It is the oracle of the compiled backends, and its counts of iterations, loads and stores pin
-//! costs without a clock.
+//! It is the oracle for compiled backends, and its counts of iterations, loads and stores pin costs in tests without a
+//! clock.
 
 mod loops;
 mod memory;
@@ -21,7 +21,7 @@ use loops::Loops;
 use memory::Memory;
 use races::{Races, Use};
 
-/// What a parameter is given.
+/// The value of a parameter.
 #[derive(Clone, Debug)]
 pub enum Argument {
     /// A scalar.
@@ -30,21 +30,21 @@ pub enum Argument {
     Array(Buffer),
 }
 
-/// How a call ended.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The status.
     pub status: Status,
-    /// The arrays of the function by id, results as long as was reserved.
+    /// The arrays of the function by id; results have their reserved lengths.
     pub arrays: Vec<Buffer>,
-    /// What was done.
+    /// The counts of the run.
     pub counts: Counts,
-    /// What each loop did, where that was asked for: outer loops before those in them.
+    /// The counts of each loop, if requested: outer loops before inner ones.
     pub loops: Vec<Loop>,
 }
 
-/// Runs a function on arguments in the order of its parameters, for at most `limit` iterations, with arrays of at most
-/// as many elements.
+/// Runs a function on arguments in the order of its parameters, with a limit for the number of iterations and for
+/// array lengths.
 pub fn run(
     function: &Function,
     arguments: Vec<Argument>,
@@ -53,7 +53,7 @@ pub fn run(
     outcome(function, arguments, limit, None)
 }
 
-/// The same, and counts what each loop does.
+/// [`run`], with counts of each loop.
 pub fn run_by_loop(
     function: &Function,
     arguments: Vec<Argument>,
@@ -99,7 +99,7 @@ fn outcome(
     Ok(Outcome { status, arrays, counts: Counts { bytes, ..counts }, loops })
 }
 
-/// What happens after a statement.
+/// How the run continues after a statement.
 enum Flow {
     Next,
     Ended(Status),
@@ -107,9 +107,9 @@ enum Flow {
 
 struct Machine<'f> {
     function: &'f Function,
-    /// What each loop did, if anybody asks.
+    /// The counts of each loop, if requested.
     loops: Option<Loops<'f>>,
-    /// The lanes of each variable; none before it is assigned.
+    /// The lanes of each variable; empty before its first assignment.
     vars: Vec<Vec<Scalar>>,
     memory: Memory,
     races: Races,
@@ -130,7 +130,7 @@ impl<'f> Machine<'f> {
         Ok(Flow::Next)
     }
 
-    /// A statement, whose work counts for it if it is a loop.
+    /// Runs a statement; if it is a loop, counts its work.
     fn counted(&mut self, s: &'f Stmt) -> Result<Flow, Fault> {
         let before = self.memory.counts;
         let flow = self.stmt(s)?;
@@ -228,8 +228,8 @@ impl<'f> Machine<'f> {
         Ok(Flow::Next)
     }
 
-    /// Iterations in order, which give each other nothing but what they combine: everything else
-    /// that they assign has no value before and after.
+    /// Runs iterations in order. They share nothing but the values that they combine: all other variables that they
+    /// assign have no value before and after each.
     fn parallel(
         &mut self,
         var: Var,
@@ -278,7 +278,7 @@ impl<'f> Machine<'f> {
         Ok(())
     }
 
-    /// Gives a variable of one lane a value.
+    /// Assigns a scalar variable.
     fn assign(&mut self, var: Var, value: Scalar) {
         let lanes = &mut self.vars[var.index()];
         lanes.clear();
@@ -317,7 +317,7 @@ impl<'f> Machine<'f> {
         }
     }
 
-    /// The value of an expression of one lane.
+    /// The value of a scalar expression.
     fn scalar(&mut self, e: &Expr) -> Result<Scalar, Fault> {
         match e {
             Expr::Const(c) => Ok(*c),

@@ -5,8 +5,7 @@
 //! for i in 0..n on gpu_block { update y[0] by sum: x[i] }
 //! ```
 //!
-//! Local arrays are an iteration's own where the loop is around all that uses them
-//! ([`owners`]).
+//! A local array belongs to an iteration if the loop is around all its uses ([`owners`]).
 
 use super::memory::Fault;
 use crate::ids::Array;
@@ -14,35 +13,35 @@ use crate::ir::parallel::{has_parallel, owners};
 use crate::ir::{ArrayDecl, ArrayRole, Function};
 use std::collections::BTreeMap;
 
-/// What is done with an element.
+/// How an element is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     Load,
     Store,
     Update,
-    /// Whatever iterations do one after another.
+    /// Any use by iterations one after another.
     InOrder,
 }
 
-/// The parallel loops around, outermost first.
+/// The surrounding parallel loops, outermost first.
 pub(super) struct Races {
     loops: Vec<Loop>,
-    /// Local arrays, and how many of the loops around have one in each iteration.
+    /// For each local array, the number of surrounding loops whose iterations have one each.
     own: BTreeMap<Array, usize>,
-    /// Whether iterations do one after another what is done now.
+    /// Whether the current statement is one that iterations run one after another.
     pub(super) in_order: bool,
 }
 
-/// A parallel loop while it runs.
+/// A running parallel loop.
 struct Loop {
-    /// The iteration at hand.
+    /// The current iteration.
     iteration: i64,
-    /// Per element the iteration that used it, unless several did, and how.
+    /// For each element, how it was used, and by which iteration, unless several used it.
     seen: BTreeMap<(Array, i64), (Option<i64>, Use)>,
 }
 
 impl Races {
-    /// Before a function runs.
+    /// The state before a function runs.
     pub(super) fn of(function: &Function) -> Races {
         let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == ArrayRole::Local;
         let locals = function.arrays.enumerate().filter(is_local);
@@ -74,7 +73,7 @@ impl Races {
         self.loops.pop();
     }
 
-    /// Notes the use of an element; a fault if iterations do not agree on it.
+    /// Records the use of an element; a fault if iterations conflict.
     pub(super) fn note(
         &mut self,
         function: &Function,
@@ -98,7 +97,7 @@ impl Races {
                 )));
             }
             let users = if before == own { own } else { None };
-            // A store weighs more than what else the iteration does.
+            // A store dominates other uses by the same iteration.
             let most = if how == Use::Store { how } else { used };
             outer.seen.insert((array, index), (users, most));
         }
@@ -112,7 +111,7 @@ mod tests {
     use crate::interpret::{Argument, Buffer, run};
     use crate::ir::parse::parse;
 
-    /// Whether three iterations of a loop over blocks with this body end without a fault.
+    /// Whether three iterations of a loop over blocks with this body run without a fault.
     fn runs(body: &str) -> bool {
         let text = format!(
             "fn f(n: i64, y: shared [i64]) {{\n  var i, j, s: i64\n  s = 0\n  \
