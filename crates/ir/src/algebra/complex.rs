@@ -1,10 +1,9 @@
-//! What operators mean on complex numbers, part by part: on constants, and as
-//! expressions that lowering emits.
+//! The meaning of operators on complex numbers, part by part: on constants, and as expressions that lowering emits.
 
 use super::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{Register, Scalar};
 
-/// A function of a complex number; one that only real numbers have is that of the real part.
+/// A function of a complex number; a function that complex numbers lack is applied to the real part.
 pub(super) fn unary(op: UnaryOp, z: Scalar) -> Scalar {
     let [re, im] = z.parts();
     let real = |x: Scalar| Scalar::complex(x, Scalar::F64(0.0));
@@ -25,14 +24,14 @@ pub(super) fn unary(op: UnaryOp, z: Scalar) -> Scalar {
     }
 }
 
-/// An operator of numbers of one type, of which one may be real; comparisons give `Bool`. One that only
-/// real numbers have is that of the real parts.
+/// An operator on numbers of one type, either of which may be real; comparisons give `Bool`. An operator that complex
+/// numbers lack is applied to the real parts.
 pub(super) fn binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar {
     let ([x, y], [c, d]) = (a.parts(), b.parts());
     let part = |x, y| eval::binary(op, x, y);
     let same = |x, y| eval::binary(BinaryOp::Eq, x, y) == Scalar::Bool(true);
     match op {
-        // Real operands have no imaginary part, not one that is 0: infinity times 1j is no NaN.
+        // A real operand has no imaginary part, rather than one of 0: infinity times 1j has no NaN.
         BinaryOp::Add if !a.is_complex() => Scalar::complex(part(x, c), d),
         BinaryOp::Sub if !a.is_complex() => {
             Scalar::complex(part(x, c), eval::unary(UnaryOp::Neg, d))
@@ -86,8 +85,8 @@ pub trait Parts {
     fn select(&mut self, when: Self::Part, then: Self::Part, otherwise: Self::Part) -> Self::Part;
 }
 
-/// The parts of a quotient, scaled by the larger part of the divisor (Smith, "Algorithm 116: Complex
-/// division"). Over 0, each part is divided by it, as in NumPy.
+/// The parts of a quotient, scaled by the larger part of the divisor (Smith, "Algorithm 116: Complex division"). If
+/// the divisor is 0, each part is divided by 0, as in NumPy.
 pub fn quotient<P: Parts>(on: &mut P, [x, y]: [P::Part; 2], [c, d]: [P::Part; 2]) -> [P::Part; 2] {
     use BinaryOp::{Add, Div, Eq, Ge, Mul, Sub};
     let sizes = [on.unary(UnaryOp::Abs, c.clone()), on.unary(UnaryOp::Abs, d.clone())];
@@ -129,14 +128,14 @@ pub fn absolute<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> P::Part {
     let scaled = on.binary(Mul, large.clone(), root);
     let none = on.binary(Eq, large, zero.clone());
     let some = on.select(none, zero, scaled);
-    // Infinite is infinite, also beside what is no number.
+    // The result is infinite if one part is, even if the other is a NaN.
     let [wide, high] = [x, y].map(|part| on.binary(Eq, part, infinity.clone()));
     let infinite = on.binary(Or, wide, high);
     on.select(infinite, infinity, some)
 }
 
-/// Parts brought near to 1 by a power of two where squares or halves of them might be no numbers:
-/// these, and what `back` makes of the exponents of that power, 64, -64 and 0.
+/// Scales parts to about 1 by a power of two, if their squares or halves might overflow or underflow; returns these,
+/// and the results of `back` for the exponents of that power, 64, -64 and 0.
 fn scaled<P: Parts>(
     on: &mut P,
     z: [P::Part; 2],
@@ -156,8 +155,8 @@ fn scaled<P: Parts>(
     (z.map(|part| on.binary(Mul, part, factor.clone())), rest)
 }
 
-/// The parts of an elementary function; `None` for one that is none, or that only real numbers have.
-/// Branches are cut along the negative real axis, as in C and NumPy.
+/// The parts of an elementary function; `None` for other functions, and for those that only real numbers have. Branch
+/// cuts are along the negative real axis, as in C and NumPy.
 pub fn elementary<P: Parts>(on: &mut P, op: UnaryOp, [x, y]: [P::Part; 2]) -> Option<[P::Part; 2]> {
     use BinaryOp::{Atan2, Mul};
     use UnaryOp::{Cos, Cosh, Exp, Log, Log10, Neg, Sin, Sinh, Sqrt};
@@ -189,19 +188,19 @@ pub fn elementary<P: Parts>(on: &mut P, op: UnaryOp, [x, y]: [P::Part; 2]) -> Op
     })
 }
 
-/// A product that is zero if the first factor is, whatever the other.
+/// A product that is zero if the first factor is, whatever the other factor is.
 fn times<P: Parts>(on: &mut P, x: P::Part, y: P::Part) -> P::Part {
     use BinaryOp::{Eq, Max, Min, Mul};
     let [zero, one, negative] = [0.0, 1.0, -1.0].map(|c| on.constant(c));
     let none = on.binary(Eq, x.clone(), zero);
-    // It has the sign of both.
+    // The result has the sign of both.
     let few = on.binary(Min, y.clone(), one);
     let few = on.binary(Max, few, negative);
     let [nothing, product] = [few, y].map(|y| on.binary(Mul, x.clone(), y));
     on.select(none, nothing, product)
 }
 
-/// An exponential; where that of the real part is no number, it is taken in two steps.
+/// An exponential, in two steps if that of the real part overflows.
 fn exponential<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> [P::Part; 2] {
     use BinaryOp::{Eq, Mul};
     use UnaryOp::{Cos, Exp, Sin};
@@ -213,7 +212,7 @@ fn exponential<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> [P::Part; 2] {
         let by_steps = times(on, turn.clone(), root.clone());
         let by_steps = times(on, by_steps, root.clone());
         let at_once = times(on, turn.clone(), size.clone());
-        // Nothing has any direction.
+        // Zero may have any direction.
         let known = on.binary(Eq, turn.clone(), turn.clone());
         let turn = on.select(known, turn, one.clone());
         let nothing = on.binary(Mul, turn, zero.clone());
@@ -224,7 +223,7 @@ fn exponential<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> [P::Part; 2] {
     })
 }
 
-/// The natural logarithm of the absolute value; near 1 by the distance of its square from 1.
+/// The natural logarithm of the absolute value; near 1, by the distance of its square from 1.
 fn log_of_size<P: Parts>(on: &mut P, z: [P::Part; 2]) -> P::Part {
     use BinaryOp::{Add, And, Div, Gt, Lt, Max, Min, Mul, Sub};
     let (near, power) = scaled(on, z.clone(), |exponent| exponent * std::f64::consts::LN_2);
@@ -246,7 +245,7 @@ fn log_of_size<P: Parts>(on: &mut P, z: [P::Part; 2]) -> P::Part {
     on.select(around, by_distance, log)
 }
 
-/// The square root whose real part is not negative, without cancellation.
+/// The square root with a nonnegative real part, without cancellation.
 fn root<P: Parts>(on: &mut P, z: [P::Part; 2]) -> [P::Part; 2] {
     use BinaryOp::{Add, Div, Eq, Lt, Mul, Or};
     let height = on.unary(UnaryOp::Abs, z[1].clone());
@@ -261,7 +260,7 @@ fn root<P: Parts>(on: &mut P, z: [P::Part; 2]) -> [P::Part; 2] {
     let large = on.unary(UnaryOp::Sqrt, sum);
     let part = on.binary(Mul, y.clone(), half);
     let small = on.binary(Div, part, large.clone());
-    // The sign of a zero tells the side of the cut.
+    // The sign of a zero determines the side of the branch cut.
     let slope = on.binary(Div, one, y.clone());
     let [below, beneath] = [y.clone(), slope].map(|part| on.binary(Lt, part, zero.clone()));
     let below = on.binary(Or, below, beneath);
@@ -279,7 +278,7 @@ fn root<P: Parts>(on: &mut P, z: [P::Part; 2]) -> [P::Part; 2] {
     [on.select(infinite.clone(), height, re), on.select(infinite, imaginary, im)]
 }
 
-/// Parts that are numbers of a type.
+/// Parts as numbers of a type.
 struct Numbers(Register);
 
 impl Parts for Numbers {
@@ -327,7 +326,7 @@ mod tests {
         check(eval::binary(BinaryOp::Div, a, Scalar::C128([0.0, 0.0])), "inf+infj");
     }
 
-    /// By NumPy's `complex128` of the same numbers.
+    /// Expected values are NumPy's, with `complex128`.
     #[test]
     fn quotients_of_special_numbers_are_those_of_numpy() {
         const INF: f64 = f64::INFINITY;

@@ -1,5 +1,5 @@
-//! What each operator means on constants: the one definition that folding and interpreting share,
-//! and that compiled backends must reproduce bit for bit (see the semantics in [`crate::ir`]).
+//! The meaning of each operator on constants: the one definition that folding and interpreting share, and that
+//! compiled backends must reproduce bit for bit (see the semantics in [`crate::ir`]).
 
 use super::cbrt::cbrt;
 use super::{BinaryOp, UnaryOp, complex, exp, log};
@@ -44,7 +44,7 @@ pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
     }
 }
 
-/// Whether the integer that an operator gives is beyond 64 bits, so that [`binary`] wraps around.
+/// Whether the integer result of an operator exceeds 64 bits, so that [`binary`] wraps around.
 pub fn overflows(op: BinaryOp, x: Scalar, y: Scalar) -> bool {
     macro_rules! fits {
         ($x:expr, $y:expr) => {
@@ -64,7 +64,7 @@ pub fn overflows(op: BinaryOp, x: Scalar, y: Scalar) -> bool {
     }
 }
 
-/// Whether the integer that a function gives is beyond 64 bits, so that [`unary`] wraps around.
+/// Whether the integer result of a function exceeds 64 bits, so that [`unary`] wraps around.
 pub fn overflows_unary(op: UnaryOp, x: Scalar) -> bool {
     macro_rules! fits {
         ($x:expr) => {
@@ -84,7 +84,7 @@ pub fn overflows_unary(op: UnaryOp, x: Scalar) -> bool {
     }
 }
 
-/// What a comparison gives; `None` of other operators.
+/// The result of a comparison; `None` for other operators.
 pub fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
     Some(match op {
         BinaryOp::Eq => x == y,
@@ -119,7 +119,7 @@ fn unary_i64(op: UnaryOp, x: i64) -> i64 {
         UnaryOp::Cube => x.wrapping_mul(x).wrapping_mul(x),
         UnaryOp::Conj | UnaryOp::Real => x,
         UnaryOp::Imag => 0,
-        // The remaining functions compute in floating point; lowering converts first.
+        // The other functions compute in floating point; lowering converts first.
         _ => unary_f64(op, x as f64) as i64,
     }
 }
@@ -211,8 +211,7 @@ macro_rules! float_functions {
                 UnaryOp::Sinh => x.sinh(),
                 UnaryOp::Cosh => x.cosh(),
                 UnaryOp::Tanh => x.tanh(),
-                // Not the libraries', which differ: these are the formulas of every backend.
-                // Twice the number may be infinite.
+                // The formulas of every backend, since libraries differ. Twice the number may be infinite.
                 UnaryOp::Asinh if x.abs() > 1.0 / $t::MIN_POSITIVE => {
                     (x.abs().ln() + LN_2 as $t).copysign(x)
                 }
@@ -337,7 +336,7 @@ mod tests {
         assert!(cbrt(f64::NAN).is_nan() && cbrt(f64::INFINITY) == f64::INFINITY);
     }
 
-    /// How many numbers lie between two, of one sign and not NaN.
+    /// The number of floats between two of the same sign, neither of them NaN.
     fn apart(x: f64, y: f64) -> u64 {
         assert!(x.is_sign_positive() == y.is_sign_positive() && !x.is_nan(), "{x} {y}");
         x.to_bits().abs_diff(y.to_bits())
@@ -345,7 +344,7 @@ mod tests {
 
     #[test]
     fn exponentials_and_logarithms_are_within_one_ulp() {
-        // Steps of a ratio that has no pattern in binary.
+        // Steps by a ratio without a pattern in binary.
         let mut unit = 0.5f64;
         for _ in 0..200_000 {
             unit = (unit + 0.618_033_988_749_894_9) % 1.0;

@@ -1,4 +1,4 @@
-//! The exponential, whose text the Rust backend prints too.
+//! The exponential, whose text the Rust backend also prints.
 
 /// What `(exp(r) - 1 - r) / r^2` is near 0: a polynomial fitted to `|r| <= ln 2 / 2`, to 2^-57 of the exponential.
 pub(crate) const EXP_TERMS: [f64; 10] = [

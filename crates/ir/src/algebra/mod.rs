@@ -1,4 +1,4 @@
-//! Operators and what lowering may assume of them: identity, annihilator, commutativity.
+//! Operators, and the properties that lowering may assume: identity, annihilator, commutativity.
 //!
 //! Intersections, unions and zero-skipping follow from these tables and from fill values alone:
 //! `+`/`*` over 0 is one case, `min`/`+` over infinity another.
@@ -116,7 +116,7 @@ pub enum BinaryOp {
     User(UserOp),
 }
 
-/// Which argument of a function makes it 0 where it is an implicit 0, whatever the other one is.
+/// Which argument of a function makes it 0 as an implicit 0, whatever the other argument is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ZeroRule {
     /// Either: `0 * x` and `x * 0`.
@@ -127,14 +127,14 @@ pub enum ZeroRule {
     Neither,
 }
 
-/// What functions whose first argument decides ([`ZeroRule::First`]) make of an implicit 0 there.
+/// How functions that the first argument decides ([`ZeroRule::First`]) treat an implicit 0 there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Strictness {
-    /// It annihilates: loops over sparse numerators visit what these store.
+    /// It annihilates: loops over sparse numerators visit only stored elements.
     #[default]
     Sparse,
-    /// It is a 0 as any other: `0 / 0` is no number, also where the numerator is not stored. Loops
-    /// over floats visit every coordinate. Products are those of [`Strictness::Sparse`].
+    /// It is a 0 like any other: `0 / 0` is a NaN, also for an implicit numerator. Loops over floats visit every
+    /// coordinate. Products are as with [`Strictness::Sparse`].
     Ieee,
 }
 
@@ -199,18 +199,18 @@ impl UnaryOp {
         }
     }
 
-    /// Whether integers have to become floating-point first.
+    /// Whether integers have to be converted to floats first.
     pub fn needs_float(self) -> bool {
         use UnaryOp::*;
         !matches!(self, Neg | Not | Abs | Square | Cube | Conj | Real | Imag)
     }
 
-    /// Whether the function is of the parts of a complex number; the imperative form has none of these.
+    /// Whether the function gives a part of a complex number; the imperative form has no such function.
     pub fn is_of_parts(self) -> bool {
         matches!(self, UnaryOp::Conj | UnaryOp::Real | UnaryOp::Imag)
     }
 
-    /// Whether complex numbers have the function.
+    /// Whether the function exists for complex numbers.
     pub fn is_complex(self) -> bool {
         use UnaryOp::*;
         self.is_of_parts()
@@ -229,8 +229,7 @@ impl BinaryOp {
         ]
     };
 
-    /// The operator sign or function name in index notation; empty for user operators, whose
-    /// name is in the program.
+    /// The operator's sign or function name in index notation; empty for user operators, whose name is in the program.
     pub fn name(self) -> &'static str {
         use BinaryOp::*;
         match self {
@@ -257,12 +256,12 @@ impl BinaryOp {
         }
     }
 
-    /// Whether integers have to become floating-point first.
+    /// Whether integers have to be converted to floats first.
     pub fn needs_float(self) -> bool {
         matches!(self, BinaryOp::Pow | BinaryOp::Atan2)
     }
 
-    /// Whether complex numbers have the operator.
+    /// Whether the operator exists for complex numbers.
     pub fn is_complex(self) -> bool {
         use BinaryOp::*;
         matches!(self, Add | Sub | Mul | Div | Eq | Ne | And | Or | Xor)
@@ -280,7 +279,7 @@ impl BinaryOp {
         matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne)
     }
 
-    /// Which argument makes it 0 where it is an implicit 0.
+    /// Which argument makes the result 0 as an implicit 0.
     pub fn zero_rule(self) -> ZeroRule {
         use BinaryOp::*;
         match self {
@@ -291,7 +290,7 @@ impl BinaryOp {
         }
     }
 
-    /// The constant that leaves any left operand as it is: `x op id = x`.
+    /// The constant that leaves every left operand unchanged: `x op id = x`.
     ///
     /// Logical operators have none, since `x or 0` is 1 for every other `x` than 0.
     pub fn right_identity(self, register: Register) -> Option<Scalar> {
@@ -305,15 +304,15 @@ impl BinaryOp {
         }
     }
 
-    /// The constant that leaves any right operand as it is: `id op x = x`.
+    /// The constant that leaves every right operand unchanged: `id op x = x`.
     pub fn left_identity(self, register: Register) -> Option<Scalar> {
         if self.is_commutative() { self.right_identity(register) } else { None }
     }
 
-    /// The result of `c op x` for every `x`, when the constant `c` alone decides it.
+    /// The result of `c op x` for every `x`, if the constant `c` alone determines it.
     ///
-    /// A fill value decides as it does in sparse computing: 0 times anything and 0 by anything are 0,
-    /// infinity plus anything is infinity, whatever the other operand turns out to be.
+    /// A fill value annihilates as in sparse computing: 0 times anything and 0 divided by anything are 0, infinity
+    /// plus anything is infinity, whatever the other operand is.
     pub fn annihilated_left(self, c: Scalar) -> Option<Scalar> {
         use BinaryOp::*;
         match self {
@@ -326,7 +325,7 @@ impl BinaryOp {
         }
     }
 
-    /// The result of `x op c` for every `x`, when the constant `c` alone decides it.
+    /// The result of `x op c` for every `x`, if the constant `c` alone determines it.
     pub fn annihilated_right(self, c: Scalar) -> Option<Scalar> {
         match self {
             BinaryOp::Sub if is_infinite(c) => Some(negated(c)),
@@ -342,7 +341,7 @@ impl ReduceOp {
     pub const ALL: [ReduceOp; 6] =
         [ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max, ReduceOp::Or, ReduceOp::And];
 
-    /// Whether a term counts once, however often it is there.
+    /// Whether repeating a term does not change the result.
     pub fn is_idempotent(self) -> bool {
         matches!(self, ReduceOp::Min | ReduceOp::Max | ReduceOp::Or | ReduceOp::And)
     }
@@ -373,7 +372,7 @@ impl ReduceOp {
         }
     }
 
-    /// The result of reducing nothing; `None` for user operators, whose identity is in the program.
+    /// The result of an empty reduction; `None` for user operators, whose identity is in the program.
     pub fn identity(self, register: Register) -> Option<Scalar> {
         match self {
             ReduceOp::Or => Some(Scalar::I64(0).convert(register)),
