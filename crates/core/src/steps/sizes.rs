@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! A: 1000 x 1000 csr, 5000 entries      level 1: 1000 positions; level 2: 5000, so 5 children each
-//! T: csf of 3 modes, 5000 entries       level 2: as many as 5000 entries at random have prefixes
 //! T: csf of 3 modes, 5000 entries       level 2: as many as 5000 random entries have distinct prefixes
+//! ```
 
 use crate::cin::terms::Sizes;
 use crate::cin::{Program, Relation};

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! forall(i, forall(j, where(forall(l, A(i,l) += w * E(j,l)), forall(k, w += B(i,j) * C(i,k) * D(j,k)))))
-//!                                  a warp per row, on whose threads l and k are
 //!                                  a warp per row, with l and k on its threads
+//! ```
 
 use super::{Names, Nest, WARPS};
 use crate::cin::Stmt;
