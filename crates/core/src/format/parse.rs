@@ -186,7 +186,7 @@ impl<'t> FormatParser<'t> {
     fn arguments(&mut self) -> Result<Vec<FormatArgument>, Diagnostic> {
         let help = "behind a name stand the sizes of blocks, as in bcsr(4,4), or properties, as \
                     in coo(nonordered, nonunique); another order of modes is written with a letter for each level, as in sss:2,0,1";
-        let mut arguments = vec![];
+        let (mut arguments, mut given) = (vec![], vec![]);
         if !self.eat("(") {
             return Ok(arguments);
         }
@@ -194,7 +194,7 @@ impl<'t> FormatParser<'t> {
             if self.peek().is_some_and(|c| c.is_ascii_digit()) {
                 arguments.push(FormatArgument::Size(self.size(help)?));
             } else {
-                arguments.push(FormatArgument::Property(self.property(help)?));
+                arguments.push(FormatArgument::Property(self.property(&mut given, help)?));
             }
             if self.eat(")") {
                 return Ok(arguments);
@@ -216,14 +216,21 @@ impl<'t> FormatParser<'t> {
         }
     }
 
-    fn property(&mut self, help: &str) -> Result<Property, Diagnostic> {
+    /// A property that is not among those `given` before it.
+    fn property(&mut self, given: &mut Vec<Property>, help: &str) -> Result<Property, Diagnostic> {
         let (name, span) = self.name("a property", help)?;
-        Property::parse(name).ok_or_else(|| {
+        let Some(property) = Property::parse(name) else {
             let names: Vec<&str> = Property::ALL.iter().map(|p| p.name()).collect();
             let message = format!("there is no property named {name}");
             let help = format!("the properties are {}", names.join(", "));
-            self.refuse(Code::UnknownFormat, span, message).help(help)
-        })
+            return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
+        };
+        if given.contains(&property) {
+            let message = format!("{name} is written twice");
+            return Err(self.refuse(Code::UnknownFormat, span, message).help("write it once"));
+        }
+        given.push(property);
+        Ok(property)
     }
 
     fn named(
@@ -449,9 +456,11 @@ impl<'t> FormatParser<'t> {
         if !self.eat("(") {
             return Ok(kind);
         }
+        let mut given = vec![];
         loop {
             let start = self.at;
-            let property = self.property("properties are written compressed(nonunique)")?;
+            let help = "properties are written compressed(nonunique)";
+            let property = self.property(&mut given, help)?;
             kind = kind.with(property).ok_or_else(|| {
                 let message = format!("the level format {name} is never {property}");
                 let optional: Vec<&str> = kind.optional().iter().map(|p| p.name()).collect();
