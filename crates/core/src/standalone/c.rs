@@ -178,7 +178,10 @@ fn call(library: &Standalone, name: &str) -> String {
     for (k, result) in library.results.iter().enumerate() {
         let own = &result.ident;
         let numbers = result.order() + result.arrays.len();
-        let _ = writeln!(out, "  *{own} = ({name}_{own}){{0}};\n  int64_t sizes_{k}[{numbers}];");
+        let _ = writeln!(
+            out,
+            "  *{own} = ({name}_{own}){{0}};\n  int64_t sizes_{k}[{numbers}] = {{0}};"
+        );
     }
     let mut args = vec![];
     for parameter in &library.parameters {
