@@ -1,6 +1,6 @@
 //! The cost of copying operands into another order.
 
-use super::Estimate;
+use super::{Estimate, Levels};
 use crate::format::Format;
 use crate::legalise::Context;
 use crate::legalise::copies::transpose::is_dense;
@@ -30,7 +30,8 @@ pub(in crate::legalise) fn conversion(
 impl Estimate<'_> {
     /// The cost of the copies that an order needs.
     pub(super) fn conversions(&self) -> f64 {
-        let entries = |access: &Access| -> f64 {
+        let entries = |copy: &Levels| -> f64 {
+            let access = &copy.access;
             if let Some(known) = self.operands.cx.known_entries(access) {
                 // Padding of slots and diagonals outside of the tensor is not copied.
                 let cells: f64 = access.indices.iter().map(|v| self.dimension(*v)).product();
@@ -39,7 +40,7 @@ impl Estimate<'_> {
             let levels = self.operands.cx.program.levels(access).into_iter().enumerate();
             let per_level = levels.map(|(k, (level, var))| match level.kind.properties().full {
                 true => self.dimension(var),
-                false => self.fan_out(access, k, var),
+                false => self.fan_out(copy, k, var),
             });
             per_level.product()
         };
@@ -54,6 +55,6 @@ impl Estimate<'_> {
         };
         let is_first = |k: usize| !copies[..k].iter().any(|copy| modes(copy) == modes(&copies[k]));
         let own = copies.iter().enumerate().filter(|(k, _)| is_first(*k));
-        own.map(|(_, copy)| cost(copy) * entries(&copy.0)).sum()
+        own.map(|(k, copy)| cost(copy) * entries(&self.operands.copies[k])).sum()
     }
 }

@@ -5,16 +5,19 @@
 //! orders.
 
 mod copies;
+mod operands;
 mod walks;
 
 pub(in crate::legalise) use copies::conversion;
+pub(super) use operands::{Operands, Shared};
 pub(in crate::legalise) use walks::unpredicted;
 
+use self::operands::Levels;
+use super::Task;
 use super::gathered::gathered_elsewhere;
 use super::output::output_order;
 use super::weights::*;
-use super::{Context, Task};
-use crate::format::{Format, LevelMap};
+use crate::format::LevelMap;
 use crate::legalise::copies::arrays::array_of;
 use crate::legalise::copies::transpose::transposed_result;
 use crate::legalise::functions::is_function;
@@ -23,35 +26,24 @@ use crate::legalise::statistics::{DIMENSION, FAN_OUT};
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
-use crate::plan::access::distinct;
 use crate::steps::CONTIGUOUS;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ptr;
 use tamis_ir::ids::IndexVar;
 
-/// A task, with some operands as if they were converted.
-pub(super) struct Operands<'l> {
-    pub(super) cx: &'l Context<'l>,
-    pub(super) task: &'l Task,
-    /// Operands to convert, with the variables and the format of the converted levels.
-    pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
-    /// The task's value without some operands, shared between orders.
-    pub(super) without: &'l Without,
-}
-
-/// A task's value without some of its operands. The bits of the key are the absent operands.
-pub(super) type Without = RefCell<BTreeMap<u64, Expr>>;
+/// An operand that a loop walks, and the number of coordinates that it lists.
+type Walked<'o> = (&'o Levels, f64);
 
 /// Whether there is no work where none of the operands that a loop walks has a coordinate.
-type IsSilent<'s> = dyn Fn(&[(Access, f64)]) -> bool + 's;
+type IsSilent<'s> = dyn Fn(&[Walked<'_>]) -> bool + 's;
 
 /// The state of the estimate.
 pub(super) struct Estimate<'o> {
     operands: &'o Operands<'o>,
     /// The variables of the loops so far, and all that follow from these.
     known: BTreeSet<IndexVar>,
-    /// The number of levels that each access has descended.
-    reached: Vec<(Access, usize)>,
+    /// The number of levels of each operand that are descended.
+    reached: Vec<(&'o Levels, usize)>,
     /// The number of iterations of the current loop, over all loops around it.
     trips: f64,
     cost: f64,
@@ -65,12 +57,12 @@ fn body(task: &Task) -> &Expr {
     }
 }
 
-impl Estimate<'_> {
+impl<'o> Estimate<'o> {
     /// The cost of a task's loops in this order; infinity if it is certainly more than `most`.
-    pub(super) fn of(operands: &Operands<'_>, vars: &[IndexVar], most: f64) -> f64 {
+    pub(super) fn of(operands: &'o Operands<'o>, vars: &[IndexVar], most: f64) -> f64 {
         let task = operands.task;
         let body = body(task);
-        let reached = distinct(&task.value).into_iter().map(|a| (a, 0)).collect();
+        let reached = operands.levels().map(|levels| (levels, 0)).collect();
         let known = BTreeSet::new();
         let mut estimate = Estimate { operands, known, reached, trips: 1.0, cost: 0.0 };
         estimate.descend();
@@ -84,13 +76,16 @@ impl Estimate<'_> {
             }
         }
         estimate.inner_reductions(body, vars, &trips);
-        estimate.leaf(vars, universal);
-        let functions = estimate.functions(vars, universal, body);
-        let cost = estimate.cost
-            + functions
+        let beside = estimate.functions(vars, universal, body)
             + estimate.revisits(vars)
             + estimate.rereads(vars)
             + estimate.conversions();
+        let contiguous = if universal { estimate.trips * (1.0 - CONTIGUOUS) } else { 0.0 };
+        if estimate.cost - contiguous + beside > most {
+            return f64::INFINITY;
+        }
+        estimate.leaf(vars, universal);
+        let cost = estimate.cost + beside;
         // The product of many huge dimensions exceeds the range of floats.
         if cost.is_nan() { f64::INFINITY } else { cost }
     }
@@ -98,7 +93,7 @@ impl Estimate<'_> {
     /// Enters the last of `loops`, which has loops inside; returns whether it visits every coordinate.
     fn enter(&mut self, (loops, inside): (&[IndexVar], &[IndexVar]), body: &Expr) -> bool {
         let [.., var] = *loops else { return false };
-        let silent = |it: &[(Access, f64)]| {
+        let silent = |it: &[Walked<'_>]| {
             self.nothing_without(body, it)
                 || self.once_without(body, it, var)
                 || self.fills_without(body, it, var)
@@ -121,8 +116,8 @@ impl Estimate<'_> {
         self.cost += self.trips * steps.max(1.0) * weight;
         self.trips *= trips;
         self.operands.cx.program.derived.learn(var, &mut self.known);
-        for (access, k) in &mut self.reached {
-            if iterated.iter().any(|(a, _)| a == access) {
+        for (levels, k) in &mut self.reached {
+            if iterated.iter().any(|(walked, _)| ptr::eq(*walked, *levels)) {
                 *k += 1;
             }
         }
@@ -137,10 +132,10 @@ impl Estimate<'_> {
         let decides = |access: &Access| {
             matches!(facts.expr_without(body, &|a| a == access), Expr::Literal(_))
         };
-        let lists = |(access, k): &(Access, usize)| {
-            let (of, kind) = self.level(access, *k)?;
-            let lists = of == var && !kind.locates() && decides(access);
-            lists.then(|| self.fan_out(access, *k, var))
+        let lists = |&(levels, k): &(&Levels, usize)| {
+            let (of, kind) = levels.get(k)?;
+            let lists = of == var && !kind.locates() && decides(&levels.access);
+            lists.then(|| self.fan_out(levels, k, var))
         };
         self.reached.iter().filter_map(lists).fold(self.dimension(var), f64::min)
     }
@@ -148,14 +143,13 @@ impl Estimate<'_> {
     /// The operands that a loop walks, and the number of coordinates that each lists. An unordered one is walked
     /// alone. One that locates, such as a hash map, is walked only if no other operand lists coordinates and there is
     /// no work elsewhere.
-    fn iterated(&self, var: IndexVar, silent: &IsSilent<'_>) -> Vec<(Access, f64)> {
-        let here = |wanted: &dyn Fn(LevelKind) -> bool| -> Vec<(Access, f64)> {
-            let reached = self.reached.iter();
-            let listing = reached.filter(|(access, k)| {
-                let level = self.level(access, *k);
-                level.is_some_and(|(of, kind)| of == var && wanted(kind))
-            });
-            listing.map(|(access, k)| (access.clone(), self.fan_out(access, *k, var))).collect()
+    fn iterated(&self, var: IndexVar, silent: &IsSilent<'_>) -> Vec<Walked<'o>> {
+        let here = |wanted: &dyn Fn(LevelKind) -> bool| -> Vec<Walked<'o>> {
+            let is_listing = |(levels, k): &&(&Levels, usize)| {
+                levels.get(*k).is_some_and(|(of, kind)| of == var && wanted(kind))
+            };
+            let listing = self.reached.iter().filter(is_listing);
+            listing.map(|&(levels, k)| (levels, self.fan_out(levels, k, var))).collect()
         };
         let disordered = |kind: LevelKind| {
             let properties = kind.properties();
@@ -175,20 +169,20 @@ impl Estimate<'_> {
     fn descend(&mut self) {
         for at in 0..self.reached.len() {
             loop {
-                let (access, k) = &self.reached[at];
-                match self.level(access, *k) {
+                let (levels, k) = self.reached[at];
+                match levels.get(k) {
                     Some((var, kind)) if self.is_known(var) => {
                         let p = kind.properties();
                         self.cost += match kind.locates() {
                             true if p.full || p.ordered => 0.0,
                             true => {
-                                let looks = self.looks(access);
-                                self.trips *= self.found(access, *k, var);
+                                let looks = self.looks(&levels.access);
+                                self.trips *= self.found(levels, k, var);
                                 looks
                             }
-                            false if p.branchless => self.segment(access, *k) * self.trips,
+                            false if p.branchless => self.segment(levels, k) * self.trips,
                             false => {
-                                let among = self.fan_out(access, *k, var).max(2.0);
+                                let among = self.fan_out(levels, k, var).max(2.0);
                                 SEARCH * among.log2() * self.trips
                             }
                         };
@@ -202,10 +196,10 @@ impl Estimate<'_> {
 
     /// The share of hash lookups after which the iteration continues: those that find an entry, if there is no work
     /// without one.
-    fn found(&self, access: &Access, level: usize, var: IndexVar) -> f64 {
+    fn found(&self, levels: &Levels, level: usize, var: IndexVar) -> f64 {
         let Operands { cx, task, .. } = self.operands;
-        match cx.access_methods().decides(access, task) {
-            true => (self.fan_out(access, level, var) / self.dimension(var)).min(1.0),
+        match cx.access_methods().decides(&levels.access, task) {
+            true => (self.fan_out(levels, level, var) / self.dimension(var)).min(1.0),
             false => 1.0,
         }
     }
@@ -218,9 +212,9 @@ impl Estimate<'_> {
     }
 
     /// The number of entries in a segment of a level, which a search walks through.
-    fn segment(&self, access: &Access, level: usize) -> f64 {
-        let above = level.checked_sub(1).and_then(|k| Some((k, self.level(access, k)?.0)));
-        let entries = |(k, v)| self.fan_out(access, k, v) / self.dimension(v).max(1.0);
+    fn segment(&self, levels: &Levels, level: usize) -> f64 {
+        let above = level.checked_sub(1).and_then(|k| Some((k, levels.get(k)?.0)));
+        let entries = |(k, v)| self.fan_out(levels, k, v) / self.dimension(v).max(1.0);
         above.map_or(1.0, entries).max(SEARCH)
     }
 
@@ -278,13 +272,15 @@ impl Estimate<'_> {
             false => 0.0,
         };
         let mut strides = if full && !copied { stride(&order) } else { 0.0 };
-        for (access, _) in self.reached.iter().filter(|(a, _)| cx.is_full(a)) {
+        for (Levels { access, .. }, _) in &self.reached {
             let is_copied = self.operands.converted.iter().any(|(a, ..)| a == access);
-            strides += if is_copied { 0.0 } else { stride(&cx.level_vars(access)) };
+            if !is_copied && cx.is_full(access) {
+                strides += stride(&cx.level_vars(access));
+            }
         }
         self.cost += self.trips * strides;
-        let of_inner = |(a, _): &(Access, usize)| {
-            let levels = cx.program.levels(a).into_iter();
+        let of_inner = |(levels, _): &(&Levels, usize)| {
+            let levels = cx.program.levels(&levels.access).into_iter();
             levels.filter(|(_, v)| *v == inner).all(|(level, _)| level.kind.properties().full)
         };
         let is_dense = self.reached.iter().all(of_inner);
@@ -315,7 +311,7 @@ impl Estimate<'_> {
         let inside = task.vars.iter().filter(|v| !cx.follows(**v, &vars[..outer]));
         let known = |v: &IndexVar| cx.known_dimension(*v).map(|d| d as f64);
         let elements: f64 = inside.filter_map(known).product();
-        let is_dense = self.reached.iter().all(|(a, _)| cx.is_full(a));
+        let is_dense = self.reached.iter().all(|(levels, _)| cx.is_full(&levels.access));
         match elements {
             _ if elements > CACHED => REVISIT * self.trips,
             _ if elements > CACHED_NEAR => REVISIT_NEAR * self.trips,
@@ -326,58 +322,46 @@ impl Estimate<'_> {
 
     /// The cost of walking operands once for each iteration of an outermost loop over a variable that they lack.
     fn rereads(&self, vars: &[IndexVar]) -> f64 {
-        let Operands { cx, task, .. } = self.operands;
+        let cx = self.operands.cx;
         let Some(&outer) = vars.first() else { return 0.0 };
-        let operands = distinct(&task.value)
-            .into_iter()
+        let operands = self.reached.iter().map(|(levels, _)| &levels.access);
+        let operands = operands
             .filter(|a| !cx.is_full(a) && !a.indices.iter().any(|v| cx.follows(outer, &[*v])));
-        let entries = operands.filter_map(|a| cx.input_entries(&a));
+        let entries = operands.filter_map(|a| cx.input_entries(a));
         let entries: f64 =
             entries.map(|entries| entries as f64).filter(|&entries| entries > CACHED_NEAR).sum();
         REREAD * (self.dimension(outer) * entries).min(self.trips)
     }
 
-    /// The variable of a level of an access, and the level's format.
-    fn level(&self, access: &Access, k: usize) -> Option<(IndexVar, LevelKind)> {
-        if let Some((_, vars, format)) = self.operands.converted.iter().find(|(a, ..)| a == access)
-        {
-            return vars.get(k).map(|&v| (v, format.levels()[k].kind));
-        }
-        let program = &self.operands.cx.program;
-        let format = &program.storage(access.tensor).format;
-        let kind = format.levels().get(k)?.kind;
-        Some((program.derived.of_level(format, k, access.tensor, &access.indices), kind))
-    }
-
     /// The value where none of these operands has an entry.
-    fn without(&self, value: &Expr, operands: &[(Access, f64)]) -> Expr {
-        let Operands { cx, task, without, .. } = self.operands;
-        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
+    fn without(&self, value: &Expr, operands: &[Walked<'_>]) -> Expr {
+        let Operands { cx, task, shared, .. } = self.operands;
+        let absent = |a: &Access| operands.iter().any(|(levels, _)| levels.access == *a);
         let found = || cx.facts(task.compute).expr_without(value, &absent);
         if self.reached.len() > u64::BITS as usize || !std::ptr::eq(value, body(task)) {
             return found();
         }
-        let bits = self.reached.iter().enumerate().filter(|(_, (a, _))| absent(a));
+        let bits =
+            self.reached.iter().enumerate().filter(|(_, (levels, _))| absent(&levels.access));
         let bits = bits.fold(0, |bits, (k, _)| bits | 1 << k);
-        without.borrow_mut().entry(bits).or_insert_with(found).clone()
+        shared.without.borrow_mut().entry(bits).or_insert_with(found).clone()
     }
 
     /// Whether the value has no effect where none of these operands has an entry.
-    fn nothing_without(&self, body: &Expr, operands: &[(Access, f64)]) -> bool {
-        let Operands { cx, task, .. } = self.operands;
+    fn nothing_without(&self, body: &Expr, operands: &[Walked<'_>]) -> bool {
         let Expr::Literal(c) = self.without(body, operands) else { return false };
-        cx.access_methods().nothing(task).is_some_and(|n| n.same_value(c))
+        self.operands.shared.nothing.is_some_and(|n| n.same_value(c))
     }
 
     /// Whether one iteration of a loop can stand for all iterations where none of these operands has an entry, and the
     /// loop need not be cut by coordinates.
-    fn once_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
+    fn once_without(&self, body: &Expr, operands: &[Walked<'_>], var: IndexVar) -> bool {
         let task = self.operands.task;
         let Expr::Reduce { op, .. } = task.value else { return false };
         let is_cut = self.operands.cx.request.parallel && self.known.is_empty();
-        let locates = |(access, k): &(Access, usize)| {
-            operands.iter().any(|(o, _)| o == access)
-                && self.level(access, *k).is_some_and(|(_, kind)| kind.locates())
+        let locates = |&(levels, k): &(&Levels, usize)| {
+            operands.iter().any(|(walked, _)| ptr::eq(*walked, levels))
+                && levels.get(k).is_some_and(|(_, kind)| kind.locates())
         };
         if is_cut && self.reached.iter().any(locates) {
             return false;
@@ -389,12 +373,13 @@ impl Estimate<'_> {
     /// Whether a loop over coordinates of the result assigns fill values where none of these operands has an entry,
     /// unless a reduction is empty. All reduced variables have to be inside of the loop, and each of the operands has
     /// to have all of them.
-    fn fills_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
+    fn fills_without(&self, body: &Expr, operands: &[Walked<'_>], var: IndexVar) -> bool {
         let Operands { cx, task, .. } = self.operands;
         let Expr::Reduce { op, vars, .. } = &task.value else { return false };
         let is_cut = cx.request.parallel && self.known.is_empty();
         let inside = |v: &IndexVar| *v != var && !self.is_known(*v);
-        let has_all = |(a, _): &(Access, f64)| vars.iter().all(|v| a.indices.contains(v));
+        let has_all =
+            |(levels, _): &Walked<'_>| vars.iter().all(|v| levels.access.indices.contains(v));
         let is_written = task.vars.contains(&var);
         if is_cut || !is_written || !vars.iter().all(inside) || !operands.iter().all(has_all) {
             return false;
@@ -437,8 +422,8 @@ impl Estimate<'_> {
     /// The number of slots of each row of an operand, if its entries are known.
     fn known_slots(&self, var: IndexVar) -> Option<f64> {
         let (tensor, _) = self.operands.cx.program.derived.slots(var)?;
-        let (access, _) = self.reached.iter().find(|(access, _)| access.tensor == tensor)?;
-        let positions = self.operands.cx.positions(access)?;
+        let mut operands = self.reached.iter().map(|(levels, _)| &levels.access);
+        let positions = self.operands.cx.positions(operands.find(|a| a.tensor == tensor)?)?;
         let at = positions.iter().position(|(_, of, _)| *of == var)?;
         let above = at.checked_sub(1).map_or(1.0, |above| positions[above].2);
         Some((positions[at].2 / above.max(1.0)).max(1.0))
@@ -446,9 +431,9 @@ impl Estimate<'_> {
 
     /// The number of coordinates that an operand lists below a position; of diagonals that are stored whole there are
     /// few.
-    fn fan_out(&self, access: &Access, level: usize, var: IndexVar) -> f64 {
+    fn fan_out(&self, levels: &Levels, level: usize, var: IndexVar) -> f64 {
         let dimension = self.dimension(var);
-        let kind = |k: usize| self.level(access, k).map(|(_, kind)| kind);
+        let kind = |k: usize| levels.get(k).map(|(_, kind)| kind);
         let (here, above) = (kind(level), level.checked_sub(1).and_then(kind));
         let is_alone = above.is_some_and(|kind| kind.properties().unique);
         if is_alone && here.is_some_and(|kind| kind.properties().branchless) {
@@ -458,10 +443,10 @@ impl Estimate<'_> {
         if here == Some(BITMAP) {
             return dimension;
         }
-        if let Some(known) = self.known_fan_out(access, level) {
+        if let Some(known) = levels.fan_out(self.operands.cx, level) {
             return known;
         }
-        let below = self.level(access, level + 1);
+        let below = levels.get(level + 1);
         let whole = below.is_none_or(|(_, kind)| kind.properties().full);
         match self.operands.cx.program.derived.map(var) {
             Some(LevelMap::Diff { .. }) if whole => DIAGONALS.min(dimension),
@@ -469,14 +454,5 @@ impl Estimate<'_> {
             _ if level == 0 => dimension.powf(0.8),
             _ => FAN_OUT.min(dimension),
         }
-    }
-
-    /// [`fan_out`](Self::fan_out), if the operand's entries are known.
-    fn known_fan_out(&self, access: &Access, level: usize) -> Option<f64> {
-        let levels: Vec<(LevelKind, IndexVar)> =
-            (0..).map_while(|k| self.level(access, k).map(|(var, kind)| (kind, var))).collect();
-        let positions = self.operands.cx.positions_of(access, &levels)?;
-        let above = level.checked_sub(1).map_or(Some(1.0), |k| positions.get(k).copied())?;
-        Some(positions.get(level)? / above.max(1e-9))
     }
 }

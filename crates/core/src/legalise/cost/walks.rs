@@ -1,11 +1,12 @@
 //! The cost of loops that walk operands: steps of walks and merges, and lookups in located operands.
 
-use super::{Estimate, Operands};
+use super::{Estimate, Levels, Operands, Walked};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::order::merge_strategy::SKEWED;
 use crate::legalise::weights::{BRANCH, SEARCH, SLOTS};
 use crate::level;
 use crate::notation::Access;
+use std::ptr;
 use tamis_ir::ids::IndexVar;
 
 /// The cost of galloping: finding few coordinates among many, each from the last one on.
@@ -21,7 +22,7 @@ pub(in crate::legalise) fn unpredicted(part: f64) -> f64 {
 impl Estimate<'_> {
     /// The cost of a loop over the coordinates that any operand lists, each time it runs, and the number of these
     /// coordinates.
-    pub(super) fn union(&self, var: IndexVar, merged: &[(Access, f64)]) -> (f64, f64) {
+    pub(super) fn union(&self, var: IndexVar, merged: &[Walked<'_>]) -> (f64, f64) {
         // There are at most as many as the dimension.
         let all = merged.iter().map(|(_, n)| n).sum::<f64>().min(self.dimension(var));
         let repeated: f64 = merged.iter().map(|it| self.repeated(it)).sum();
@@ -30,11 +31,11 @@ impl Estimate<'_> {
 
     /// The cost of a loop over the coordinates that all operands list, each time it runs, and the number of these
     /// coordinates.
-    pub(super) fn intersection(&self, var: IndexVar, met: &[(Access, f64)]) -> (f64, f64) {
+    pub(super) fn intersection(&self, var: IndexVar, met: &[Walked<'_>]) -> (f64, f64) {
         let least = met.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);
         // An operand is walked as a whole unless a copy of it locates coordinates.
-        let (located, walked): (Vec<_>, Vec<_>) =
-            met.iter().cloned().partition(|(a, n)| self.is_located(a, *n, var));
+        let (located, walked): (Vec<Walked<'_>>, Vec<Walked<'_>>) =
+            met.iter().partition(|(levels, n)| self.is_located(&levels.access, *n, var));
         let looks = located.iter().map(|(_, n)| least * unpredicted(n / self.dimension(var)));
         let step = self.merge_step(var, &walked);
         let steps = walked.iter().map(|it| match it.1 < SKEWED * least {
@@ -47,12 +48,12 @@ impl Estimate<'_> {
     }
 
     /// The number of positions of a level with the same coordinate as the position before.
-    pub(super) fn repeated(&self, (access, coordinates): &(Access, f64)) -> f64 {
+    pub(super) fn repeated(&self, &(levels, coordinates): &Walked<'_>) -> f64 {
         let below = || {
-            let (_, k) = self.reached.iter().find(|(a, _)| a == access)?;
-            let unique = self.level(access, *k)?.1.properties().unique;
-            let (var, _) = self.level(access, k + 1).filter(|_| !unique)?;
-            Some(self.fan_out(access, k + 1, var))
+            let (_, k) = self.reached.iter().find(|(reached, _)| ptr::eq(*reached, levels))?;
+            let unique = levels.get(*k)?.1.properties().unique;
+            let (var, _) = levels.get(k + 1).filter(|_| !unique)?;
+            Some(self.fan_out(levels, k + 1, var))
         };
         below().map_or(0.0, |entries| coordinates * (entries - 1.0).max(0.0))
     }
@@ -60,7 +61,7 @@ impl Estimate<'_> {
     /// The cost of a step of a merge. At each coordinate, either one certain operand has an entry, or several operands
     /// have one. A processor predicts the most frequent of these cases, and each of the others costs a mispredicted
     /// branch.
-    fn merge_step(&self, var: IndexVar, merged: &[(Access, f64)]) -> f64 {
+    fn merge_step(&self, var: IndexVar, merged: &[Walked<'_>]) -> f64 {
         let dimension = self.dimension(var).max(1.0);
         let densities: Vec<f64> = merged.iter().map(|(_, n)| (n / dimension).min(1.0)).collect();
         let without = |one: usize| -> f64 {
@@ -77,10 +78,11 @@ impl Estimate<'_> {
     }
 
     /// The number of positions that a loop walks for each coordinate.
-    fn slots(&self, iterated: &[(Access, f64)]) -> f64 {
-        let is_map = |(access, k): &(Access, usize)| {
-            let kind = self.level(access, *k).map(|(_, kind)| kind);
-            kind == Some(level::HASHED) && iterated.iter().any(|(a, _)| a == access)
+    fn slots(&self, iterated: &[Walked<'_>]) -> f64 {
+        let is_map = |&(levels, k): &(&Levels, usize)| {
+            let kind = levels.get(k).map(|(_, kind)| kind);
+            kind == Some(level::HASHED)
+                && iterated.iter().any(|(walked, _)| ptr::eq(*walked, levels))
         };
         if self.reached.iter().any(is_map) { SLOTS } else { 1.0 }
     }
@@ -90,8 +92,10 @@ impl Estimate<'_> {
     fn is_located(&self, access: &Access, entries: f64, var: IndexVar) -> bool {
         let Operands { cx, converted, .. } = self.operands;
         let vars = cx.level_vars(access);
+        if vars.last() != Some(&var) || converted.iter().any(|(a, ..)| !cx.is_full(a)) {
+            return false;
+        }
         let places: f64 = vars.iter().map(|&v| self.dimension(v)).product();
-        let pays = places <= MOST_PLACES.min(self.trips * entries);
-        pays && vars.last() == Some(&var) && converted.iter().all(|(a, ..)| cx.is_full(a))
+        places <= MOST_PLACES.min(self.trips * entries)
     }
 }

@@ -13,7 +13,7 @@ pub(super) mod loops;
 pub(super) mod merge_strategy;
 mod unlisted;
 
-use super::cost::{Estimate, Operands, Without};
+use super::cost::{Estimate, Operands, Shared};
 use super::{Context, Task};
 use crate::cin::choice::{self, Choice};
 use crate::format::{LevelMap, LevelSpec};
@@ -111,7 +111,7 @@ impl Weighed {
 fn weighed(cx: &Context<'_>, task: &Task, as_stored: bool) -> Costs {
     let accesses = distinct(&task.value);
     let mut best: Vec<(u8, f64, Order)> = vec![];
-    let without = Without::default();
+    let shared = Shared::of(cx, task, &accesses);
     for basis in bases(cx, task, &accesses) {
         for vars in candidate_orders(cx, task, (&accesses, as_stored), &basis) {
             for order in variants(cx, task, &accesses, vars) {
@@ -122,7 +122,7 @@ fn weighed(cx: &Context<'_>, task: &Task, as_stored: bool) -> Costs {
                 };
                 let full = best.get(choice::KEPT - 1).filter(|_| !as_stored);
                 let most = full.map_or(f64::INFINITY, |(_, cost, _)| *cost);
-                let cost = estimate(cx, task, &order, (&without, most));
+                let cost = estimate(cx, task, &order, (&shared, most));
                 // Of orders with equal cost, the first is the best.
                 let at = best.partition_point(|(own, less, _)| (*own, *less) <= (rank, cost));
                 if at < choice::KEPT {
@@ -314,22 +314,14 @@ fn is_searched(cx: &Context<'_>, access: &Access, order: &Order) -> bool {
     !order.converted.contains(access) && levels.iter().zip(cx.level_vars(access)).any(searched)
 }
 
-fn estimate(cx: &Context<'_>, task: &Task, order: &Order, (without, most): (&Without, f64)) -> f64 {
-    let operands = Operands {
-        cx,
-        task,
-        without,
-        converted: order
-            .converted
-            .iter()
-            .map(|a| {
-                let vars = copy_order(cx, a, &order.vars);
-                let format = copy_format(cx, a, &vars);
-                (a.clone(), vars, format)
-            })
-            .collect(),
+fn estimate(cx: &Context<'_>, task: &Task, order: &Order, (shared, most): (&Shared, f64)) -> f64 {
+    let copy = |a: &Access| {
+        let vars = copy_order(cx, a, &order.vars);
+        let format = copy_format(cx, a, &vars);
+        (a.clone(), vars, format)
     };
-    Estimate::of(&operands, &order.vars, most)
+    let converted = order.converted.iter().map(copy).collect();
+    Estimate::of(&Operands::of((cx, task), converted, shared), &order.vars, most)
 }
 
 /// The iteration graph: a walked level comes after the levels above it, and so does an offset in a block, since a loop
