@@ -56,6 +56,7 @@ pub const FAMILIES: &[Family] = &[
     },
     Family { name: "minima", most: MOST, program: minima, squares: None },
     Family { name: "contracted factors", most: MOST, program: chain, squares: None },
+    Family { name: "factors of a ladder", most: 32, program: ladder, squares: None },
     Family { name: "modes of a product", most: 32, program: |n| modes(n, " * "), squares: None },
     Family { name: "modes of a sum", most: 32, program: |n| modes(n, " + "), squares: Some(LEFT) },
     Family { name: "statements", most: MOST, program: statements, squares: None },
@@ -153,6 +154,16 @@ fn minima(count: usize) -> Case {
 fn chain(count: usize) -> Case {
     let value = list(count, " * ", |k| format!("A{k}(i{k},i{})", k + 1));
     case(format!("s = {value}"), matrices(count, "csr"))
+}
+
+/// Two chains, with a rung between each pair of factors.
+fn ladder(count: usize) -> Case {
+    let factor = |k: usize| {
+        let (side, k) = (["i", "j"][k % 2], k / 2);
+        format!("{}{k}({side}{k},r{k},{side}{})", side.to_uppercase(), k + 1)
+    };
+    let operand = |k: usize| (format!("{}{}", ["I", "J"][k % 2], k / 2), "csf", vec![2; 3]);
+    case(format!("s = {}", list(count, " * ", factor)), (0..count).map(operand).collect())
 }
 
 fn modes(count: usize, sign: &str) -> Case {

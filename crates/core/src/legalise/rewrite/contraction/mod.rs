@@ -31,10 +31,10 @@
 //!
 //! The same goes for a single factor over variables that no other factor has.
 //!
+//! ```text
 //! R(i,j) = A(i,j) * D(j,l)                   t(j) = D(j,l)                    once, not for each entry of A
-//! R(i,j) = A(i,j) * D(j,l)                   t(j) = D(j,l)                    once, and not for each entry of A
+//!                                            R(i,j) = A(i,j) * t(j)
 //! R(i,j) = x(i) * D(j,l)                     t(j) = D(j,l)                    once, not for each i
-//! R(i,j) = x(i) * D(j,l)                     t(j) = D(j,l)                    once, and not for each i
 //!                                            R(i,j) = x(i) * t(j)
 //! ```
 //!
@@ -156,13 +156,18 @@ impl Legaliser<'_> {
         // The levels of the temporary have to mark empty reductions. Each mode is tried as the first one.
         let tries = if is_known || is_shared { 1 } else { kept.len().max(1) };
         let temporary = (0..tries).find_map(|first| {
-            let before = self.program.clone();
             let mut kept = kept.clone();
             kept.rotate_left(first);
             let masked = match is_known || is_shared || self.request.commands.given {
                 true => None,
                 false => masked(self, &sum, &kept, task.compute),
             };
+            let inferred =
+                || inferred_storage(self, &sum, &kept, task.compute, task.compute).format;
+            if !is_known && !marks_elements(masked.as_ref().unwrap_or(&inferred())) {
+                return None;
+            }
+            let before = self.program.clone();
             let temporary = self.temporary("t", masked, kept, sum.clone(), task.compute);
             let Expr::Access(Access { tensor, .. }) = temporary else { return None };
             let own = self.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
@@ -312,22 +317,39 @@ fn masked(cx: &Context<'_>, sum: &Expr, kept: &[IndexVar], compute: DataType) ->
 /// Whether a kernel stores an element only where a term was added to it. A sum that the innermost loops complete is
 /// stored in any case if the last level has a position for each element (`schedule::accumulate`).
 fn lists_sums(cx: &Context<'_>, kernel: &Kernel, sum: ReduceOp) -> bool {
-    let levels = cx.program.storage(kernel.result).format.levels();
-    let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
-    let lists = levels.last().is_some_and(|level| !level.kind.properties().full);
+    let format = &cx.program.storage(kernel.result).format;
+    let lists = lists_last(format);
     let innermost = kernel.body.loops().last().copied();
     let of = |tensor| cx.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
+    let is_hashed =
+        |tensor| cx.program.is_workspace(tensor) && lists_last(&cx.program.storage(tensor).format);
     let mut adds = true;
     kernel.body.for_each_assign(&mut |lhs, op, rhs| {
         let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
-        let is_known = match (op, rhs) {
+        let is_result = lhs.tensor == kernel.result;
+        adds &= match (op, rhs) {
             // The entries of the other tensor become those of this one.
-            (None, Expr::Access(a)) => of(a.tensor).is_some_and(|k| lists_sums(cx, k, sum)),
-            _ => op == Some(sum) && (scatters || lists),
+            (None, Expr::Access(a)) => {
+                let lists =
+                    is_hashed(a.tensor) || of(a.tensor).is_some_and(|k| lists_sums(cx, k, sum));
+                is_result && lists
+            }
+            _ if op != Some(sum) => false,
+            _ if is_result => scatters || lists,
+            _ => scatters && is_hashed(lhs.tensor),
         };
-        adds &= lhs.tensor == kernel.result && is_known;
     });
-    adds && (is_masked || lists)
+    adds && marks_elements(format)
+}
+
+/// Whether a tensor in this format marks its elements, by a mask or by a list of coordinates.
+fn marks_elements(format: &Format) -> bool {
+    format.levels().first().is_some_and(|level| level.kind == BITMAP) || lists_last(format)
+}
+
+/// Whether the last level does not have a position for each coordinate.
+fn lists_last(format: &Format) -> bool {
+    format.levels().last().is_some_and(|level| !level.kind.properties().full)
 }
 
 /// Whether the rule allows any contraction.
