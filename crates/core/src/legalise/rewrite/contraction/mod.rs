@@ -153,12 +153,13 @@ impl Legaliser<'_> {
         let is_shared = row.is_some() && body.accesses().iter().all(begins);
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
         let is_known = is_whole || semiring.absorbs();
+        let is_by_rows = is_shared && !is_known && order_apart(self, task).is_some();
         // The levels of the temporary have to mark empty reductions. Each mode is tried as the first one.
         let tries = if is_known || is_shared { 1 } else { kept.len().max(1) };
         let temporary = (0..tries).find_map(|first| {
             let mut kept = kept.clone();
             kept.rotate_left(first);
-            let masked = match is_known || is_shared || self.request.commands.given {
+            let masked = match is_known || is_by_rows || self.request.commands.given {
                 true => None,
                 false => masked(self, &sum, &kept, task.compute),
             };
@@ -179,7 +180,7 @@ impl Legaliser<'_> {
         });
         match temporary {
             Some(temporary) => Summed::Before(temporary),
-            None if is_shared && order_apart(self, task).is_some() => Summed::ByRows,
+            None if is_by_rows => Summed::ByRows,
             None => Summed::Not,
         }
     }
