@@ -152,31 +152,20 @@ impl Legaliser<'_> {
             |a: &&Access| self.is_full(a) || self.level_vars(a).first().is_some_and(is_row);
         let is_shared = row.is_some() && body.accesses().iter().all(begins);
         let sum = Expr::Reduce { op: semiring.sum, vars: summed, body: Box::new(body) };
-        let is_known = is_whole || semiring.absorbs();
-        let is_by_rows = is_shared && !is_known && order_apart(self, task).is_some();
-        // The levels of the temporary have to mark empty reductions. Each mode is tried as the first one.
-        let tries = if is_known || is_shared { 1 } else { kept.len().max(1) };
+        if is_whole || semiring.absorbs() {
+            return Summed::Before(self.temporary("t", None, kept, sum, task.compute));
+        }
+        let is_by_rows = is_shared && order_apart(self, task).is_some();
+        // Each mode is tried as the first one.
+        let tries = if is_shared { 1 } else { kept.len().max(1) };
         let temporary = (0..tries).find_map(|first| {
             let mut kept = kept.clone();
             kept.rotate_left(first);
-            let masked = match is_known || is_by_rows || self.request.commands.given {
+            let masked = match is_by_rows || self.request.commands.given {
                 true => None,
                 false => masked(self, &sum, &kept, task.compute),
             };
-            let inferred =
-                || inferred_storage(self, &sum, &kept, task.compute, task.compute).format;
-            if !is_known && !marks_elements(masked.as_ref().unwrap_or(&inferred())) {
-                return None;
-            }
-            let before = self.program.clone();
-            let temporary = self.temporary("t", masked, kept, sum.clone(), task.compute);
-            let Expr::Access(Access { tensor, .. }) = temporary else { return None };
-            let own = self.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
-            if is_known || own.is_some_and(|kernel| lists_sums(self, kernel, semiring.sum)) {
-                return Some(temporary);
-            }
-            self.restore(before);
-            None
+            marked(self, (&sum, semiring.sum), kept, masked, task.compute)
         });
         match temporary {
             Some(temporary) => Summed::Before(temporary),
@@ -303,6 +292,29 @@ pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr, compute: Data
         true => semiring.summed(vars, factors),
         false => value.clone(),
     }
+}
+
+/// A temporary for a sum, in a given or the usual format, if its levels mark which elements have terms.
+fn marked(
+    l: &mut Legaliser<'_>,
+    (sum, op): (&Expr, ReduceOp),
+    kept: Vec<IndexVar>,
+    format: Option<Format>,
+    compute: DataType,
+) -> Option<Expr> {
+    let usual = || inferred_storage(l, sum, &kept, compute, compute).format;
+    if !marks_elements(format.as_ref().unwrap_or(&usual())) {
+        return None;
+    }
+    let before = l.program.clone();
+    let temporary = l.temporary("t", format, kept, sum.clone(), compute);
+    let Expr::Access(Access { tensor, .. }) = temporary else { return None };
+    let own = l.program.kernels.iter().rfind(|kernel| kernel.result == tensor);
+    if own.is_some_and(|kernel| lists_sums(l, kernel, op)) {
+        return Some(temporary);
+    }
+    l.restore(before);
+    None
 }
 
 /// Levels with a mask over the first variable, for a temporary that would otherwise have a position for each element.
