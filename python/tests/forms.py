@@ -22,6 +22,9 @@ FORMATS = [
     "bitmap",
     "dense",
     "dense-column",
+    "(i, j) -> (i: dense, j/3: dense, j%3: dense)",
+    "(i, j) -> (i/2: dense, j/2: dense, i%2: dense, j%2: dense)",
+    "(i, j) -> (j-i: dense, i: range)",
 ]
 LAYOUTS = ["C", "F", "reversed", "strided", "swapped", "unaligned", "readonly", "list"]
 

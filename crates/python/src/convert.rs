@@ -19,8 +19,8 @@ use tamis::format::Format;
 use tamis::ids::Id;
 use tamis::level::{COMPRESSED, DENSE, Part};
 use tamis::{
-    Buffer, Coordinates, Diagnostic, Duplicates, Element, IndexWidth, LevelData, Storage, Tensor,
-    ToFormat, Truth, Values,
+    Buffer, Coordinates, Diagnostic, Duplicates, Element, IndexWidth, LevelData, Scalar, Storage,
+    Tensor, ToFormat, Truth, Values,
 };
 
 /// The tensor in another storage. Elements of a dense one that are the fill value are no entries
@@ -88,18 +88,21 @@ pub(crate) fn canonical(tensor: Tensor) -> Result<Tensor, Diagnostic> {
 
 /// The elements of a dense tensor that another storage stores.
 fn entries(tensor: &Tensor, storage: &Storage) -> Result<Coordinates, Diagnostic> {
-    let vals = tensor.vals();
-    let fill = storage.fill.computed(vals.datatype());
-    let places: Vec<usize> = (0..vals.len()).filter(|&n| !vals.get(n).same_value(fill)).collect();
-    let crds = match tensor.storage().format.is_basic() {
-        true => coordinates(tensor, &places),
-        false => {
-            let all = tensor.to_coordinates()?;
-            all.crds().iter().map(|crds| places.iter().map(|&n| crds[n]).collect()).collect()
-        }
+    let fill = storage.fill.computed(tensor.vals().datatype());
+    let stored = |count: usize, value: &dyn Fn(usize) -> Scalar| -> Vec<usize> {
+        (0..count).filter(|&n| !value(n).same_value(fill)).collect()
     };
-    let vals = Values::gathered(vals, &places);
-    Coordinates::new(tensor.dims().to_vec(), crds, vals)
+    if !tensor.storage().format.is_basic() {
+        // Blocks and diagonals have values outside of the tensor, which are not elements.
+        let all = tensor.to_coordinates()?;
+        let kept = all.picked(&stored(all.vals().len(), &|n| all.vals().get(n)))?;
+        let (dims, crds, vals) = kept.into_parts();
+        return Coordinates::new(dims, crds, vals);
+    }
+    let vals = tensor.vals();
+    let places = stored(vals.len(), &|n| vals.get(n));
+    let crds = coordinates(tensor, &places);
+    Coordinates::new(tensor.dims().to_vec(), crds, Values::gathered(vals, &places))
 }
 
 /// The coordinates of some elements of a tensor whose levels are dense.
