@@ -22,7 +22,7 @@ from ._guard import FOREIGN, refusal
 from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
 from ._moves import diagonal, roll
 from ._operands import is_by_columns, plain, refused
-from ._operators import written
+from ._operators import wider, written
 from ._searching import counted, located, unique_lines
 from ._tensor import Tensor, asarray
 
@@ -57,6 +57,8 @@ def _called(function: Any, arguments: Any, options: Any) -> Any:
         ) from error
     out = given.arguments.pop("out", None)
     given.arguments.update({name: _known(name, x) for name, x in given.arguments.items()})
+    if out is not None and function in _MEANS and given.arguments.get("dtype") is None:
+        given.arguments["dtype"] = wider(given.args[0], out)
     made = own(*given.args, **given.kwargs)
     if out is None:
         return made

@@ -275,6 +275,7 @@ class Operators:
     ) -> Any:
         """The mean over some axes, or all."""
         if out is not None and not isinstance(self, Expression):
+            dtype = wider(self, out) if dtype is None else dtype
             return written(out, self.mean(axis, dtype, None, keepdims, where=where), "unsafe")
         no_out(out)
         if where is not True:
@@ -429,6 +430,14 @@ def no_out(out: Any) -> None:
     """Refuses what a result is to be written to, where that is no array."""
     if out is not None:
         raise refused("results are new: none is written to out", "assign it, or give an array of NumPy's")
+
+
+def wider(operand: Any, out: Any) -> Any:
+    """The type of means of floats that are written to an array; none for other types."""
+    held = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    types = [getattr(x, "dtype", None) for x in (operand, held)]
+    is_float = all(isinstance(dtype, np.dtype) and dtype.kind in "fc" for dtype in types)
+    return np.result_type(*types) if is_float else None
 
 
 def written(out: Any, made: Any, casting: Any = "same_kind") -> Any:
