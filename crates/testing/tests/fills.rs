@@ -46,6 +46,29 @@ const FORMATS: [&str; 12] = [
     "(i, j) -> (i: hashed, j: compressed)",
 ];
 
+/// Formats of operands, many of which may have duplicates.
+const COPIED: [&str; 11] = [
+    "csr",
+    "csr(nonordered, nonunique)",
+    "csc(nonordered, nonunique)",
+    "coo",
+    "coo(nonordered, nonunique)",
+    "ell",
+    "dia",
+    "csb(2,2)",
+    "(i, j) -> (i: compressed(nonunique), j: dense)",
+    "(i, j) -> (j: compressed(nonunique), i: hashed)",
+    "(i, j) -> (j: compressed(nonunique), i: bitmap)",
+];
+
+/// Formats of results, beside others, whose entries have elements beside them.
+const PADDED: [&str; 4] = [
+    "coo-dense",
+    "(i, j) -> (j: compressed, i: dense)",
+    "(i, j) -> (i: hashed, j: dense)",
+    "(i, j) -> (i/2: compressed, j: dense, i%2: dense)",
+];
+
 const SIZE: u64 = 5;
 
 /// A matrix or a vector of which a third of the elements are entries.
@@ -62,7 +85,11 @@ fn operand(name: &str, salt: u64) -> Operand {
 fn holds(value: &str, format: &str, fill: &str) {
     let names = ["A", "B", "C", "D", "E", "F", "v"].into_iter().zip(1..);
     let used = names.filter(|(name, _)| value.contains(&format!("{name}(")));
-    let operands: Vec<Operand> = used.map(|(name, salt)| operand(name, salt)).collect();
+    let operands = used.map(|(name, salt)| operand(name, salt)).collect();
+    is_right(value, operands, format, fill);
+}
+
+fn is_right(value: &str, operands: Vec<Operand>, format: &str, fill: &str) {
     let case = Case {
         text: format!("R(i,j) = {value}"),
         operands,
@@ -85,6 +112,21 @@ fn results_of_any_fill_value_have_every_element() {
         for value in VALUES {
             for fill in ["0", "1", "-inf"] {
                 holds(value, format, fill);
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_of_any_fill_value_have_every_element() {
+    for copied in COPIED {
+        for format in FORMATS.iter().chain(&PADDED) {
+            for value in ["A(i,j)", "A(j,i)"] {
+                for fill in ["3", "inf"] {
+                    let stored = format!("{copied}{{fill: {fill}}}");
+                    let operand = Operand { format: stored, ..operand("A", 1) };
+                    is_right(value, vec![operand], format, fill);
+                }
             }
         }
     }

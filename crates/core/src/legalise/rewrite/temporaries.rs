@@ -18,7 +18,7 @@ use crate::legalise::gathered::gathered_elsewhere;
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::order::loops::{innermost_reduced, reduced_loops};
 use crate::legalise::order::{Order, best_order};
-use crate::legalise::output::output_order;
+use crate::legalise::output::{output_order, scatters};
 use crate::legalise::rewrite::diagonals::diagonals_once;
 use crate::legalise::rewrite::hashed_rows::hashed_rows;
 use crate::legalise::rewrite::listed_sum::listed_sum;
@@ -101,6 +101,7 @@ impl Legaliser<'_> {
             None => self.narrowed(task),
         };
         let task = self.accumulate_elsewhere(task);
+        let task = add_duplicates_elsewhere(self, task);
         self.assemble_elsewhere(task)
     }
 
@@ -240,6 +241,24 @@ impl Legaliser<'_> {
         let value = gathered_in(self, temporary, &task);
         Task { value, ..task }
     }
+}
+
+/// Makes the copy of an operand with duplicates that is not reached in order a copy of a list of its coordinates, if the
+/// result also stores elements without an entry, whose value is not 0: duplicates would be added to it.
+fn add_duplicates_elsewhere(l: &mut Legaliser<'_>, task: Task) -> Task {
+    let Expr::Access(access) = &task.value else { return task };
+    let storage = l.program.storage(task.result);
+    let levels = storage.format.levels();
+    let is_padded = levels.last().is_some_and(|level| level.kind.properties().full);
+    let starts_at_0 = storage.fill.computed(task.compute).is_zero();
+    let adds = l.program.storage(access.tensor).format.has_duplicates() && scatters(l, &task);
+    if !adds || !is_padded || starts_at_0 || storage.format.is_full() {
+        return task;
+    }
+    let format = Format::in_order(vec![COMPRESSED; task.vars.len()]);
+    let order = l.storage_order(&task);
+    let value = l.temporary("t", Some(format), order, task.value, task.compute);
+    Task { value, ..task }
 }
 
 /// A temporary with these variables and levels, in which loops gather the values of a task.
