@@ -116,7 +116,7 @@ pub enum BinaryOp {
     User(UserOp),
 }
 
-/// Which argument of a function makes it 0 as an implicit 0, whatever the other argument is.
+/// Which argument of a function makes the result 0 if it is an implicit 0, whatever the other argument is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ZeroRule {
     /// Either: `0 * x` and `x * 0`.
@@ -279,7 +279,7 @@ impl BinaryOp {
         matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne)
     }
 
-    /// Which argument makes the result 0 as an implicit 0.
+    /// Which argument makes the result 0 if it is an implicit 0.
     pub fn zero_rule(self) -> ZeroRule {
         use BinaryOp::*;
         match self {

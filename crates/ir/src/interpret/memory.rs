@@ -127,7 +127,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Buffer {
-    /// `len` zeros; for complex numbers, the number of real and imaginary parts.
+    /// `len` zeros; for complex numbers, `len` counts real and imaginary parts.
     pub fn of(elem: DataType, len: usize) -> Buffer {
         match elem {
             DataType::Bool => Buffer::Bool(vec![0; len]),

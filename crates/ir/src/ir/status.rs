@@ -14,8 +14,8 @@ pub enum Status {
     PositionOverflow = 3,
     /// A level can hold one coordinate per parent, and the result has none or several.
     CannotHold = 4,
-    /// Operands disagree on a dimension, or a dimension is too large for the index type; from functions that find
-    /// dimensions themselves.
+    /// Operands disagree on a dimension, or a dimension is too large to store, or breaks a promise of the schedule;
+    /// from functions that find dimensions themselves.
     Dimensions = 5,
 }
 

@@ -71,7 +71,7 @@ fn works_long(body: &[Stmt]) -> bool {
         .any(|s| matches!(s, Stmt::For { .. } | Stmt::While { .. }) || s.blocks().any(works_long))
 }
 
-/// The factors of a row's size, if `place` is the begin of row `number` in a level.
+/// The factors of a row's size, if `place` is the start of row `number` in a level.
 fn row_of(place: &Expr, number: &Expr) -> Option<Vec<Expr>> {
     let mut row = factors(place);
     let at = row.iter().position(|f| f == number)?;

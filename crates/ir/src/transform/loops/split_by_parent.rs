@@ -117,7 +117,7 @@ fn keeps_runs(rest: &[Stmt]) -> bool {
 /// How a loop tracks the parent of each position.
 struct Tracked {
     parent: Var,
-    /// The begins of children.
+    /// The starts of children.
     pos: Array,
     /// The offset that is added to the loop variable.
     offset: Expr,

@@ -195,7 +195,7 @@ fn reads_outside(nest: &Stmt, array: Array) -> bool {
     here(nest) || deeper && (names.iter().any(here) || reads_outside(inner, array))
 }
 
-/// The other factors of a product, divided by these.
+/// The factor of a product that is left without these, if it is a single one.
 fn quotient(e: &Expr, by: &[Expr]) -> Option<Expr> {
     if *e == int(0) {
         return Some(int(0));

@@ -6,7 +6,7 @@
 //!
 //! A store to memory that is not in a cache reads the line first; for results larger than caches, that is a third of
 //! all traffic. Backends write whole lines without reading them, if they have vectors of that size. That pays if the
-//! kernel does not access what it stored again.
+//! kernel does not read what it stored.
 
 use crate::ids::Array;
 use crate::ir::{Expr, Function, Stmt};

@@ -31,11 +31,11 @@
 //!
 //! In a short sum, combining several accumulators takes longer than the waits. The number of remaining entries of a
 //! long sum is unpredictable: branchless code takes 0.9 of the time; if segments are as long as their neighbours, a
-//! loop takes 0.7 of that. Processors with vectors of 256 bits hold the four accumulators in one, `fma(A[p; 4],
-//! lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions. If all operands are contiguous,
-//! the accumulators are vectors of 512 bits, except on a GPU; if a schedule asks for vectors, also where some operands
-//! are scattered. The split is the same for every processor, so that all of them compute the same bits. Common factors
-//! of terms are multiplied with the sum of vectors.
+//! loop takes 0.7 of that. Processors with vectors of 256 bits hold the four accumulators in one,
+//! `fma(A[p; 4], lanes(x[crd[p]], x[crd[p + 1]], ..), s0)`, which takes half as many instructions. If all operands are
+//! contiguous, the accumulators are vectors of 512 bits, except on a GPU; if a schedule asks for vectors, also where
+//! some operands are scattered. The split is the same for every processor, so that all of them compute the same bits.
+//! The sum of vectors is multiplied by the common factors of its terms.
 
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};

@@ -84,7 +84,7 @@ struct Streams<'f> {
     iterations: Vec<Iteration>,
     /// The surrounding loop, if it is over the positions of a stream.
     steps: Option<Steps>,
-    /// The variables that hold the begin of a segment.
+    /// The variables that hold the start of a segment.
     positions: Vec<Var>,
 }
 
@@ -98,7 +98,7 @@ struct Iteration {
     end: Option<Expr>,
 }
 
-/// A coordinate that a stream has at each step, and the variable that is assigned it.
+/// A coordinate that a stream has at each step, and the variable that it is assigned to.
 #[derive(Clone, PartialEq)]
 struct Chosen {
     var: Var,
@@ -227,19 +227,19 @@ impl Streams<'_> {
         Some(Steps { position, segments: *array, ends, ahead: vec![] })
     }
 
-    /// Whether an expression is the begin of this iteration's segment, whose end the following statements read.
+    /// Whether an expression is the start of this iteration's segment, whose end the following statements read.
     fn begins(&self, e: &Expr, rest: &[Stmt]) -> bool {
         rest.iter().flat_map(Stmt::exprs).any(|end| self.begins_to(e, end))
     }
 
-    /// Whether two expressions are the begin and the end of this iteration's segment, also where not every iteration
+    /// Whether two expressions are the start and the end of this iteration's segment, also where not every iteration
     /// has one.
     fn begins_to(&self, e: &Expr, end: &Expr) -> bool {
         let iteration = self.iterations.iter().rfind(|iteration| iteration.var.is_some());
         iteration.is_some_and(|iteration| iteration.is_every && self.is_segment(iteration, e, end))
     }
 
-    /// Whether two expressions are the begin and the end of an iteration's segment, or of a range between segments.
+    /// Whether two expressions are the start and the end of an iteration's segment, or of a range between segments.
     fn is_segment(&self, iteration: &Iteration, e: &Expr, end: &Expr) -> bool {
         let begin = unbounded(e, BinaryOp::Max);
         let (Expr::Load { array, index, lanes: 1 }, Some(iteration)) = (begin, iteration.var)
