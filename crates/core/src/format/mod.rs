@@ -56,7 +56,7 @@ impl LevelSpec {
         matches!(self.map, LevelMap::Mode(_))
     }
 
-    /// Whether the level has such an array; slot levels always have a width.
+    /// Whether the level has the array of this part; slot levels always have a width.
     pub fn has(&self, part: Part) -> bool {
         let slots = part == Part::Width && matches!(self.map, LevelMap::Slot(_));
         slots || self.kind.parts().contains(&part)

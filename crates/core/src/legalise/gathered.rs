@@ -2,7 +2,7 @@
 //!
 //! The coordinate buffer of a product has a value for each multiplication. A temporary whose entries are accumulated,
 //! and a copy of it, take less time and memory, and run in parts where the buffer does not. Counting twice also takes
-//! less time than sorting, and so does sorting rows, by one coordinate, instead of blocks, by two.
+//! less time than sorting, and sorting rows, by one coordinate, less than sorting blocks, by two.
 
 use super::output::{ascending, output_order_by, repeats};
 use super::{Context, Task};

@@ -93,8 +93,8 @@ impl Context<'_> {
         Some(if is_map { stored.div_ceil(SLOTS as u64) } else { stored })
     }
 
-    /// Whether an operand is known to have about as many entries as a variable has coordinates, where
-    /// [`known_entries`](Self::known_entries) estimates those of temporaries.
+    /// Whether an operand is known to have about as many entries as a variable has coordinates; a temporary by the
+    /// estimate of [`known_entries`](Self::known_entries).
     pub(super) fn fills_rows(&self, access: &Access, var: IndexVar) -> bool {
         self.known_entries(access)
             .zip(self.known_dimension(var))

@@ -34,7 +34,7 @@ pub(super) const CONVERT_BY_LIST: f64 = 60.0;
 pub(super) const TRANSPOSE: f64 = 6.0;
 /// Accessing a dense operand with a stride.
 pub(super) const STRIDE: f64 = 3.0;
-/// The stride where the next outer loop is contiguous, and the innermost loop has at most `STREAMS` iterations: all
+/// Such an access where the next outer loop is contiguous, and the innermost loop has at most `STREAMS` iterations: all
 /// rows stay in cache.
 pub(super) const STREAM: f64 = 1.0;
 pub(super) const STREAMS: f64 = 64.0;

@@ -120,8 +120,8 @@ pub(super) fn order_of_statements(program: &Program) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Checks that a variable that is used as a value is also an index, or bound by `sum(j, ...)`; otherwise `min(j, ...)`
-/// and similar calls were parsed as functions of a scalar.
+/// Checks that a variable that is used as a value, or bound by `min(j, ...)` and the like, is also an index, or bound
+/// by `sum(j, ...)`. Otherwise `min(j, ...)` would be parsed as a function of a scalar.
 pub(super) fn indexed(program: &Program, statement: &Statement) -> Result<(), Diagnostic> {
     use ReduceOp::{Add, And, Max, Min, Mul, Or, User};
     let mut indices = statement.result.indices.clone();

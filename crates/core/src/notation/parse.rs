@@ -27,8 +27,8 @@ pub fn parse(text: &str) -> Result<Program, Diagnostic> {
     parse_with(text, &[])
 }
 
-/// Parses statements that may apply these operators, reduce with them (`op(j, ...)`) and accumulate with them (`y op=
-/// ...`).
+/// Parses statements that may apply these operators, reduce with them (`op(j, ...)`) and accumulate with them
+/// (`y op= ...`).
 pub fn parse_with(text: &str, operators: &[Operator]) -> Result<Program, Diagnostic> {
     for (k, operator) in operators.iter().enumerate() {
         check::operator(operator, &operators[..k])?;

@@ -34,8 +34,8 @@ pub enum Slice {
 pub enum Slicing {
     /// The variable counts the slice's coordinates of the mode: `A(i[2:8])`.
     Taken(Slice),
-    /// The mode counts the slice's values of the variable: other values have no element. It has no syntax; it moves
-    /// parts of results to their coordinates.
+    /// The mode counts the slice's values of the variable: other values have no element. This has no syntax; it
+    /// moves parts of results to their coordinates.
     Placed(Slice),
 }
 

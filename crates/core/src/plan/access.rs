@@ -265,7 +265,7 @@ impl AccessMethods<'_> {
         })
     }
 
-    /// Whether any operand of a value may have duplicates, or reach a coordinate several times.
+    /// Whether any operand of a value may have duplicates, or a walk over it may reach a coordinate several times.
     pub(crate) fn reads_duplicates(self, value: &Expr) -> bool {
         value.accesses().iter().any(|a| {
             let format = &self.program.storage(a.tensor).format;

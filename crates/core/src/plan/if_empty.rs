@@ -73,7 +73,7 @@ impl ReadPlanner<'_> {
     }
 
     /// The variables of which one has to have no coordinates for an effect: the drivers then have no entries either.
-    /// Excludes the outermost loop, whose parts would each visit all coordinates.
+    /// Excludes an outermost loop that is cut, whose parts are intervals of all its coordinates.
     fn reduced_over(
         self,
         (own, var): (IndexVar, IndexVar),

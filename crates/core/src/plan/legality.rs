@@ -35,7 +35,7 @@ pub fn count_searched(program: &Program, kernel: &Kernel) -> usize {
     found.len()
 }
 
-/// Whether some loops reach a level of an operand, other than a full one, at a coordinate that is already known.
+/// Whether some loops reach a level of an operand that lists coordinates when its coordinate is already known.
 fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
     let derived = &program.derived;
     let loops = kernel.body.loops();

@@ -125,8 +125,8 @@ impl<'o> Estimate<'o> {
         universal
     }
 
-    /// The number of coordinates at which an operand that lists them has an entry that the value depends on:
-    /// reductions in inner loops run only for these.
+    /// The number of coordinates for which reductions in inner loops run: only those that an operand lists, if the
+    /// value is a constant where it has no entry.
     fn decided(&self, var: IndexVar, body: &Expr) -> f64 {
         let facts = self.operands.cx.facts(self.operands.task.compute);
         let decides = |access: &Access| {

@@ -87,8 +87,8 @@ impl Estimate<'_> {
         if self.reached.iter().any(is_map) { SLOTS } else { 1.0 }
     }
 
-    /// Whether a small copy of an operand locates its coordinates of a variable, since lookups are so many that the
-    /// copy pays. There is no such copy beside sparse copies in loop order.
+    /// Whether a small copy of an operand locates its coordinates of a variable, since there are so many lookups
+    /// that the copy pays. There is no such copy beside sparse copies in loop order.
     fn is_located(&self, access: &Access, entries: f64, var: IndexVar) -> bool {
         let Operands { cx, converted, .. } = self.operands;
         let vars = cx.level_vars(access);

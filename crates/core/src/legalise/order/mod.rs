@@ -2,9 +2,9 @@
 //!
 //! Candidates are the orders in which every operand's levels can be iterated in storage order (the topological orders
 //! of the iteration graph). If there is none, all orders are candidates, and operands against the order are searched
-//! or converted. Orders against one operand are candidates, too, where all others visit coordinates that this operand
-//! would list in another order, as in a product of rows and columns, or list and sort the entries of the result, as in
-//! a product of columns and rows. The cheapest order by [`super::cost`] wins.
+//! or converted. Orders against one operand are candidates, too, where every other order visits coordinates that this
+//! operand, stored in another order, would list (as in a product of rows and columns), or lists and sorts the entries
+//! of the result (as in a product of columns and rows). The cheapest order by [`super::cost`] wins.
 
 pub(super) mod association;
 pub(super) mod basis;
@@ -189,8 +189,8 @@ fn orders_of_each(cx: &Context<'_>, accesses: &[Access], basis: &[IndexVar]) -> 
     found
 }
 
-/// Whether the order of an operand's levels puts a loop over a variable that no other operand lists outside of a level
-/// at which the operand meets others without that mode.
+/// Whether loops in the order of an operand's levels first visit a variable that no other operand lists, and then a
+/// level at which the operand meets others without that variable.
 fn passes_by(cx: &Context<'_>, access: &Access, all: &[Access]) -> bool {
     let others = || all.iter().filter(|a| *a != access);
     let lists = |a: &Access, var: IndexVar| {

@@ -1,5 +1,6 @@
 //! Operands that do not list coordinates in order, while a copy would: loops that walk or locate them have to search
 //! other operands, or to visit every coordinate.
+//!
 //! ```text
 //! C(i,j) = A(i,j) * B(i,j)      A: csr    B: csr(nonordered)    B walked and A searched, or B sorted and merged
 //! C(i,j) = A(i,j) + B(i,j)      A: csr    B: dok                every coordinate visited, or B sorted and merged

@@ -8,8 +8,7 @@
 //! T(i,j) = A(i,j) / s(i) * log(n / d(j))      t(j) = log(n / d(j))
 //!                                             T(i,j) = A(i,j) / s(i) * t(j)
 //!
-//! T(i,j) = A(i,j) * (x(j) + e(j))             t(j) = x(j) + e(j)      x: dense, e: sparse, merged once, not for each
-//! row
+//! T(i,j) = A(i,j) * (x(j) + e(j))             t(j) = x(j) + e(j)      x: dense, e: sparse, merged once, not per row
 //!                                             T(i,j) = A(i,j) * t(j)
 //! ```
 //!
