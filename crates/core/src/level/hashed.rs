@@ -137,7 +137,7 @@ impl LevelFormat for Hashed {
     }
 }
 
-/// The begin and the end of a parent's hash map.
+/// The start and the end of a parent's hash map.
 fn table(level: &LevelArrays, parent: Expr) -> (Expr, Expr) {
     (load(level.pos(), parent.clone()), load(level.pos(), add(parent, int(1))))
 }

@@ -36,7 +36,7 @@ pub(super) const PROPERTIES: Properties = Properties::LISTED;
 const FEWEST: i64 = 16;
 /// A hash has 32 bits.
 const MOST: i64 = 1 << 31;
-/// The multiplier of coordinates, and of the positions above them: odd, with irregular bits.
+/// The multipliers of coordinates, and of the positions above them: odd, with irregular bits.
 pub(super) const OF_KEY: i64 = 0x9E37_79B9_7F4A_7C15_u64 as i64;
 pub(super) const OF_PARENT: i64 = 0xC2B2_AE3D_27D4_EB4F_u64 as i64;
 
@@ -176,7 +176,7 @@ impl Scratch for HashedWorkspace {
                 each(vec![level.set_coordinate(Expr::Var(q), key())]),
             ];
         };
-        // While coordinates are listed, the begin of a parent is kept one element behind it, and moves to its end.
+        // While coordinates are listed, the start of a parent is kept one element behind it, and moves to its end.
         let after = |distance| add(load(above, Expr::Var(q)), int(distance));
         let end = add(parents, int(2));
         let counted = store(pos, after(2), add(load(pos, after(2)), int(1)));

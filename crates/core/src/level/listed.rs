@@ -169,7 +169,7 @@ impl Scratch for Listed {
     }
 }
 
-/// A loop over all parents, without the loop if there is one parent.
+/// The code for each parent: a loop, unless there is only one parent.
 pub(super) fn each(parents: Expr, p: Var, body: &dyn Fn(Expr) -> Vec<Stmt>) -> Vec<Stmt> {
     match parents == int(1) {
         true => body(int(0)),

@@ -46,7 +46,7 @@ pub mod code {
 pub enum Query {
     /// The largest number of children of a parent.
     Children,
-    /// The largest distance of a parent's first and last child, in coordinates.
+    /// The largest number of coordinates from the first child of a parent to its last, both included.
     Span,
 }
 

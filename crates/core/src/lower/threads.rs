@@ -33,7 +33,7 @@ use tamis_ir::ir::{self, Expr, Stmt, Unit};
 
 /// Enough parts to keep any number of threads busy.
 const MOST_PARTS: i64 = 256;
-/// Enough parts for a loop inside of others, which each part runs.
+/// Enough parts for an inner loop: each part also runs the loops around it.
 const MOST_INSIDE: i64 = 16;
 /// The largest number of parts where each has memory for the whole result.
 const MOST_COMBINED: i64 = 64;

@@ -1,4 +1,4 @@
-//! Workspaces of rows for rows that threads compute concurrently: slices of arrays that the threads share.
+//! Workspaces for rows that threads compute concurrently: slices of arrays that the threads share.
 //!
 //! ```text
 //! terms = terms + 1                            the number of terms of a row, counted by loops of their own
@@ -34,10 +34,10 @@ const SHORT: i64 = 2 * 64 + 1;
 pub(in crate::lower) struct RowHashTable {
     /// The number of values for the current row.
     pub(in crate::lower) terms: Var,
-    /// The begin and the end of the current slice.
+    /// The start and the end of the current slice.
     pub(in crate::lower) begin: Var,
     pub(in crate::lower) end: Var,
-    /// The begin of each slice.
+    /// The start of each slice.
     pub(in crate::lower) begins: Array,
     /// The coordinate in a slot, or -1.
     pub(in crate::lower) keys: Array,

@@ -21,7 +21,7 @@ use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, binary, div, int, load, lt, mul, store, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// Sorts the records `lo..hi` by distinct keys.
+/// Sorts the records `lo..hi` by distinct keys; `last` is a free loop variable.
 pub(in crate::lower) fn sorted_in_place(
     cx: &mut Builder,
     last: Var,

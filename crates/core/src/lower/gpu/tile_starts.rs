@@ -1,4 +1,4 @@
-//! The begins of tiles of positions: the searches for their parents, done once for each tile.
+//! Where tiles of positions start: the searches for their parents, done once for each tile.
 //!
 //! ```text
 //! for tile in .. on gpu_thread                A1_begins[tile] = the parent of position tile * 4096
@@ -51,8 +51,8 @@ pub(in crate::lower) struct TileStarts {
 }
 
 impl TileStarts {
-    /// Code before a loop that visits every value of a variable from the first on: the position from which parents are
-    /// tracked.
+    /// Code before a loop that visits every value of a variable from the first on: it finds the parents of the first
+    /// position, from which those of later positions are tracked.
     pub(in crate::lower) fn tracking(
         &mut self,
         cx: &mut Symbols<'_>,

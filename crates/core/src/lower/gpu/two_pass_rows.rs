@@ -208,7 +208,7 @@ impl Phases<'_> {
         }
     }
 
-    /// The code at the begin of a row.
+    /// The code at the start of a row.
     fn opened(&self, row: &Expr, phase: Phase) -> Vec<Stmt> {
         let mut stmts = vec![];
         if let Some(slice) = self.slice {

@@ -102,7 +102,7 @@ impl LoopEmitter<'_> {
         stmts
     }
 
-    /// Sets positions to the begins of their segments.
+    /// Sets positions to the starts of their segments.
     pub(in crate::lower) fn start(&self, cx: &mut Builder, fresh: Set) -> Vec<Stmt> {
         let mut stmts = vec![];
         for it in self.members(fresh) {

@@ -137,8 +137,8 @@ impl Scope {
     }
 }
 
-/// Whether a variable counts all pairs of two variables derived from the same one, some of which are no coordinates of
-/// it.
+/// Whether a variable counts all pairs of two variables that were derived from the same one. Some of these pairs stand
+/// for no coordinate of that one.
 fn is_squared(cx: &Symbols<'_>, var: IndexVar) -> bool {
     let derived = &cx.program.derived;
     let Some(&Relation::Fused { outer, inner }) = derived.relation(var) else { return false };
@@ -218,7 +218,7 @@ impl Symbols<'_> {
         let derived = &self.program.derived;
         match (derived.relation(var), derived.map(var)) {
             (None, None) => Expr::Var(self.dim(var)),
-            // A renamed variable has its own size, even where its coordinate is known.
+            // A renamed variable has a promised size, or that of the original, even where its coordinate is known.
             (Some(&Relation::Same { of, bound }), _) => match bound {
                 Some(BoundType::Exact(size)) => int(size as i64),
                 _ => self.size(of, scope),

@@ -146,7 +146,7 @@ impl Accumulator {
         stmts
     }
 
-    /// The begin of the list.
+    /// The start of the list.
     fn begin(&self) -> Expr {
         self.slice.as_ref().map_or(int(0), |slice| Expr::Var(slice.begin))
     }

@@ -1,8 +1,7 @@
 //! Results whose entries are counted before they are inserted, in two passes over the same loops.
 //!
 //! ```text
-//! ell from csr       for .. counts of i;  the largest is the number of slots;  for .. next slot of i = coordinate and
-//! value
+//! ell from csr       for .. counts of i;  the largest gives the slots;  for .. next slot of i = coordinate and value
 //! dok from csr       for .. counts of i;  each gives the width of a hash map;  for .. inserted
 //! ```
 //!

@@ -103,7 +103,7 @@ impl CooBuffer {
         most
     }
 
-    /// The largest distance from the first coordinate of level `k` below a parent to the last, in coordinates.
+    /// The largest number of coordinates of level `k` from the first below a parent to the last, both included.
     fn widest_span(&self, cx: &mut Symbols<'_>, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
         let (q, first, most) = (cx.temp("q"), cx.temp("first"), cx.temp("most"));
         let above: Vec<usize> = (self.first..k).collect();
