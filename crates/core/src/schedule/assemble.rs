@@ -1,10 +1,8 @@
 //! `assemble(C, append)`, `assemble(C, insert)`: how the entries of a result get their positions.
 //!
 //! ```text
-//! append    each entry behind the previous one      loops in the order in which C is stored, or rows in an
-//! accumulator
-//! insert    at positions that exist beforehand      every element of C has one, or entries of each row are counted
-//! first
+//! append    each entry behind the previous one      loops in the order in which C is stored, or rows accumulated first
+//! insert    at positions that exist beforehand      C has them all, or entries of each row are counted first
 //! ```
 //!
 //! An assembly that the loops cannot carry out is refused once the plan is known ([`super::refuse_dropped`]).

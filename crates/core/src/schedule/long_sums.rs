@@ -1,5 +1,6 @@
 //! Joins sums of many operands, which legalisation spreads over several statements, into values that commands can
 //! name.
+//!
 //! ```text
 //! forall(j, where(A(i,j) = s, sequence(s += B(i,j), s += C(i,j), .., s += F(i,j))))
 //! where(forall(j, A(i,j) = w(j)), sequence(forall(j, w(j) = B(i,j)), .., forall(j, w(j) += F(i,j))))

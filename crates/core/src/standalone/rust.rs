@@ -10,7 +10,7 @@ use std::fmt::Write;
 use tamis_ir::backend::rust::{element_type, emit, identifier, variant};
 use tamis_ir::ids::Id;
 
-/// Lints that the code of kernels violates: names are those of the notation, variables are declared at the begin of
+/// Lints that the code of kernels violates: names are those of the notation, variables are declared at the start of
 /// the function, there is a parameter for everything that kernels may read, and operands are in parentheses.
 const ALLOWED: &str = "\
 #[allow(non_snake_case, unused_assignments, unused_variables, unused_parens, clippy::all)]
