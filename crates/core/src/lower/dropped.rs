@@ -30,8 +30,8 @@ pub struct Dropped {
 
 const UNCOUNTED: &str = "it merges or searches what operands store, and counts no iterations";
 
-/// The requests that a kernel with these loops drops: some loops may not be counted, and, in a kernel that is not the
-/// host's, some may not run on a unit of a GPU.
+/// The requests that a kernel drops, given which of its loops are not counted, and, if the host does not run it, which
+/// run on no unit of a GPU.
 pub(super) fn dropped(
     (program, kernel): (&Program, &Kernel),
     plan: &Plan,

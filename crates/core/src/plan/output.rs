@@ -279,7 +279,7 @@ impl Planner<'_> {
                     (true, _) => {}
                     (_, true) => hashed |= !p.ordered || reversed,
                     (_, false) if self.only_alone(&access, k) || reversed => return true,
-                    // A level below an inner loop's level is searched here, at a known coordinate.
+                    // A level below one that an inner loop reaches is searched in that loop, not walked here.
                     (_, false) => listed |= vars[..k].iter().all(|above| !inside.contains(above)),
                 }
             }

@@ -55,7 +55,7 @@ fn structure(signature: &Signature, is_result: bool) -> String {
     let own = &signature.ident;
     let storage = &signature.storage;
     let (role, lifetime) = if is_result { ("result", "") } else { ("operand", "<'a>") };
-    // A kernel may not read all arrays of an operand.
+    // A kernel need not read all arrays of an operand.
     let derive = if is_result { "Clone, Debug, PartialEq" } else { "Clone, Copy, Debug" };
     let mut out = format!(
         "/// The {role} `{}`: {storage}\n#[allow(dead_code, non_camel_case_types)]\n#[derive({derive})]\npub struct {own}{lifetime} {{\n",

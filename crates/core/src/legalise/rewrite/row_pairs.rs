@@ -43,7 +43,7 @@ impl Legaliser<'_> {
         while mixes_rows(self, &value, compute) {
             let mut path = vec![];
             path_to_pair(self, &value, &mut path);
-            // If two operands are not worth it, their term may be, where the other operand decides.
+            // If two operands are not worth it, a larger term may be, in which another operand decides.
             let within = path.into_iter().skip(1).rev();
             let mut parts = within.filter(|part| is_worth_all(self, part, &value, compute));
             let Some(pair) = parts.next().cloned() else { break };

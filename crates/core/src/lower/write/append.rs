@@ -49,7 +49,7 @@ impl Lowerer<'_> {
         }
         let next = self.writing.levels.next(&mut self.cx, k);
         if k == last || goes_on {
-            // The assignment appends, since it may not run; the last level of a chain does so for all of it.
+            // The assignment appends, since it does not always run; the last level of a chain does so for all of it.
             return self.below(k, Expr::Var(next), body, scope);
         }
         self.kept_if_used(k, index, body, scope, universal)

@@ -229,7 +229,7 @@ impl Nest<'_> {
             found.extend(self.owned());
         }
         found.push(self.as_they_are());
-        // Where sums are unordered, any order of loops is allowed.
+        // Schedules that sum in order are also tried with atomics, which need no order.
         let in_order = found.iter().filter(|text| text.contains(", temporary)"));
         let atomic: Vec<String> =
             in_order.map(|text| text.replace(", temporary)", ", atomics)")).collect();

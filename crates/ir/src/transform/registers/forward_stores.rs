@@ -36,7 +36,7 @@ fn forwarded(function: &mut Function, block: Vec<Stmt>) -> Vec<Stmt> {
     let mut at = 0;
     while at < block.len() {
         match Element::at(function, &block[at..]) {
-            // The following statements may update another element.
+            // The statements that replace these may have another such element.
             Some((element, len)) => {
                 let s = fresh(function, "s", Type::INDEX);
                 let run: Vec<Stmt> = block[at..at + len].to_vec();

@@ -275,7 +275,7 @@ impl Seen<'_> {
         let mut known = Some(());
         e.walk(&mut |e| match e {
             Expr::Len(array) if *array == self.array => known = None,
-            // The second operand may not be evaluated.
+            // The second operand is not always evaluated.
             Expr::AndThen(_, b) if reads(b, self.array) => known = None,
             Expr::Load { array, index, lanes } if *array == self.array => {
                 match self.fixed(index, names).filter(|_| *lanes == 1) {
